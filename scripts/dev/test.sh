@@ -1,0 +1,120 @@
+# The tests. Every part ends in a line "N passed, N failed"; the whole does too.
+
+test_passed=0 test_failed=0
+
+count() {
+  test_passed=$((test_passed + $1))
+  test_failed=$((test_failed + $2))
+}
+
+# A test that ran without a word leaves out its two lines; the one in which a program crashed stays.
+without_good_tests() {
+  awk '/^\[ RUN / { if (held != "") print held; held = $0; next }
+       /^\[       OK / && held != "" { held = ""; next }
+       { if (held != "") print held; held = ""; print }
+       END { if (held != "") print held }' "$1"
+}
+
+# part NAME COMMAND...: runs it, shows its output, and adds its closing counts. A command that fails without having
+# counted a failure has failed once itself.
+part() {
+  local name=$1 log status=0 start=$SECONDS counts passed=0 failed=0
+  shift
+  log=$(log_file "test-${name//[^a-z0-9]/-}")
+  echo "== $name"
+  "$@" < /dev/null > "$log" 2>&1 || status=$?
+  counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1 || true)
+  [[ -n "$counts" ]] && read -r passed _ failed _ <<< "$counts"
+  ((status != 0 && failed == 0)) && failed=1
+  ((status == 0 && passed + failed == 0)) && failed=1 && echo "$name: nothing was counted" >> "$log"
+  if ((failed)); then
+    without_good_tests "$log" | tail -n "${HUSHGATE_TEST_LINES:-120}"
+    echo "   (whole output: $log)"
+  fi
+  printf '== %s: %d passed, %d failed, %d s\n' "$name" "$passed" "$failed" $((SECONDS - start))
+  count "$passed" "$failed"
+}
+
+# A build is no test: it counts only when it fails, and then its tests do not run.
+prepare() {
+  local preset=$1 start=$SECONDS
+  shift
+  echo "== build $preset"
+  if logged "build-$preset" build_preset "$preset" "$@"; then
+    printf '== build %s: %d s\n' "$preset" $((SECONDS - start))
+    return 0
+  fi
+  count 0 1
+  return 1
+}
+
+# Sums what GoogleTest programs say. One that ends without saying it, or not at all, has failed.
+unit_tests() {
+  local program report ran=0
+  local reports=build/log/reports
+  rm -rf "$reports" && mkdir -p "$reports"
+  for program in "$@"; do
+    [[ -x "$program" ]] || continue
+    report=$reports/$(basename "$program").json
+    echo "--- $program"
+    timeout -k 10 "${HUSHGATE_UNIT_SECONDS:-300}" "$program" \
+      --gtest_output="json:$report" ||
+      echo "{\"ended\": $?}" > "$report.ended"
+    ran=$((ran + 1))
+  done
+  ((ran)) || { echo "no test program among: $*" && return 1; }
+  python3 scripts/gtest_counts "$reports"
+}
+
+test_units() { prepare asan && part "unit tests (asan, ubsan)" unit_tests build/asan/*_test; }
+
+# Where workers meet: the loops, the shared state of the gateway, and the whole program.
+test_threads() {
+  local programs=() name
+  prepare tsan || return 0
+  for name in base io stats upstream proxy admin app; do
+    [[ -x "build/tsan/${name}_test" ]] && programs+=("build/tsan/${name}_test")
+  done
+  part "unit tests (tsan)" unit_tests "${programs[@]}"
+  [[ -x build/tsan/hushgate && -e tests/e2e/run.py ]] && grep -q -e --tsan tests/e2e/run.py &&
+    part "end to end (tsan)" end_to_end tsan --tsan
+  return 0
+}
+
+# end_to_end PRESET [ARGUMENTS]
+end_to_end() {
+  local program=build/$1/hushgate
+  shift
+  timeout -k 10 "${HUSHGATE_END_TO_END_SECONDS:-900}" python3 tests/e2e/run.py "$program" "$@"
+}
+
+# test_end_to_end PRESET
+test_end_to_end() {
+  if [[ ! -e tests/e2e/run.py ]]; then
+    echo "== end to end: there are no such tests yet"
+    return
+  fi
+  part "end to end ($1)" end_to_end "$1"
+}
+
+#: test [--quick] | all tests; --quick: style and unit tests only. Ends with "N passed, N failed"
+cmd_test() {
+  local quick=no start=$SECONDS
+  case "${1:-}" in
+    --quick) quick=yes ;;
+    '') ;;
+    *) echo "usage: ./dev test [--quick]" >&2 && return 2 ;;
+  esac
+  need build unit tidy test
+  part "style" python3 scripts/tidy
+  part "style checks can fail" python3 tests/tidy_selftest
+  test_units || true
+  if [[ $quick == no ]]; then
+    prepare release && test_end_to_end release
+    [[ -x build/asan/hushgate ]] && test_end_to_end asan
+    test_threads
+  fi
+  echo "== all: $((SECONDS - start)) s"
+  echo "$test_passed passed, $test_failed failed"
+  ((test_failed == 0 && test_passed > 0))
+}

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "app/check.h"
+#include "app/command_line.h"
+#include "app/serve.h"
+#include "app/settings.h"
+#include "io/process.h"
+
+namespace hushgate::app {
+namespace {
+
+int run_serve(const Command& command) {
+  const auto loaded = load_settings(command, environment());
+  if (!loaded) {
+    fmt::print(stderr, "{}", lines_of(loaded.error()));
+    return kExitFailed;
+  }
+  fmt::print(stderr, "{}", lines_of(loaded->warnings));
+  return serve(loaded->config);
+}
+
+int run_check(const Command& command) {
+  const CheckResult result = check(command, environment(), io::raise_descriptor_limit());
+  fmt::print("{}", result.output);
+  fmt::print(stderr, "{}", result.errors);
+  return result.exit_code;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const auto command = parse_command_line(arguments);
+  if (!command) {
+    fmt::print(stderr, "{}", command.error().text);
+    return kExitUsage;
+  }
+  switch (command->verb) {
+    case Verb::serve: return run_serve(*command);
+    case Verb::check: return run_check(*command);
+    case Verb::version: fmt::print("hushgate {}\n", HUSHGATE_VERSION); return kExitDone;
+    case Verb::help: fmt::print("{}", command->text); return kExitDone;
+    case Verb::demo: return kExitFailed;
+  }
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace hushgate::app
+
+int main(int argc, char** argv) {
+  return hushgate::app::run(std::vector<std::string>(argv + 1, argv + argc));
+}

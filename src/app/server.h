@@ -1,0 +1,52 @@
+// All workers of a process.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/worker.h"
+#include "base/log.h"
+#include "config/model.h"
+#include "proxy/gateway.h"
+#include "proxy/setup.h"
+#include "upstream/resolver.h"
+
+namespace hushgate::app {
+
+class Server {
+ public:
+  explicit Server(const config::Config& config);
+
+  // Makes the workers and opens every listener. The failure is a sentence for people.
+  std::expected<void, std::string> open();
+  // "listening on 127.0.0.1:8787", one per address. After open().
+  const std::vector<std::string>& listening() const { return listening_; }
+
+  // `all_ended` is called on the last worker's thread.
+  void start(std::function<void()> all_ended);
+  void stop();
+  void cut();
+  bool ended() const { return running_.load() == 0; }
+  std::uint32_t clients() const { return shared_.clients.load(std::memory_order_relaxed); }
+  LogSink& sink() { return sink_; }
+  LogFormat format() const { return format_; }
+
+ private:
+  enum class Which : std::uint8_t { gateway, admin };
+  std::expected<void, std::string> open_everywhere(const config::ListenAddress& listen, Which which);
+  std::expected<SocketAddress, std::string> open_on_workers(SocketAddress address, Which which);
+
+  proxy::Setup setup_;
+  proxy::Shared shared_;
+  StderrSink sink_;
+  LogFormat format_;
+  upstream::SystemNames names_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> running_{0};
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::string> listening_;
+};
+
+}  // namespace hushgate::app

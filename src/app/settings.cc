@@ -1,0 +1,71 @@
+#include "app/settings.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "config/json.h"
+
+namespace hushgate::app {
+namespace {
+
+config::Fault unreadable(const std::string& path, int error) {
+  return {{.source = config::Source::file, .name = path},
+          "the file cannot be read: " + std::string(std::strerror(error))};
+}
+
+std::expected<config::File, config::Fault> read_file(const std::string& path) {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
+  if (!file) return std::unexpected(unreadable(path, errno));
+  config::File result{.name = path, .text = {}};
+  std::array<char, 16'384> piece;
+  // One byte more than allowed is enough for the loader to refuse it.
+  while (result.text.size() <= config::kMaxFileBytes) {
+    const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get());
+    if (got == 0) break;
+    result.text.append(piece.data(), got);
+  }
+  if (std::ferror(file.get()) != 0) return std::unexpected(unreadable(path, errno));
+  return result;
+}
+
+template <typename Items>
+std::string lines(const Items& items) {
+  std::string text;
+  for (const auto& item : items) text += "hushgate: " + item.to_string() + '\n';
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> environment() {
+  std::vector<std::string> all;
+  for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry)
+    all.emplace_back(*entry);
+  return all;
+}
+
+std::expected<config::Loaded, config::Faults> load_settings(
+    const Command& command, const std::vector<std::string>& environment) {
+  config::Input input{.environment = environment,
+                      .overrides = command.overrides,
+                      .upstream_url = command.upstream_url};
+  if (command.file) {
+    auto file = read_file(*command.file);
+    if (!file) return std::unexpected(config::Faults{std::move(file.error())});
+    input.file = std::move(*file);
+  }
+  return config::load(input);
+}
+
+std::string lines_of(const config::Faults& faults) { return lines(faults); }
+std::string lines_of(const config::Warnings& warnings) { return lines(warnings); }
+
+}  // namespace hushgate::app

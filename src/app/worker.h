@@ -1,0 +1,67 @@
+// A thread with its loop, its gateway and its part of the listeners.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "admin/site.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "io/loop.h"
+#include "io/process.h"
+#include "proxy/gateway.h"
+#include "proxy/setup.h"
+#include "upstream/resolver.h"
+
+namespace hushgate::app {
+
+class Worker {
+ public:
+  struct Parts {
+    const proxy::Setup& setup;
+    proxy::Shared& shared;
+    LogSink& sink;
+    LogFormat format;
+    upstream::NameSource& names;
+    const std::atomic<bool>& stopping;  // for /healthz
+  };
+  static Result<std::unique_ptr<Worker>> make(const Parts& parts);
+  ~Worker();
+
+  // Before start(). Returns the address with its port.
+  Result<SocketAddress> listen(const SocketAddress& address);
+  Result<SocketAddress> listen_admin(const SocketAddress& address);
+
+  // Runs the loop on a thread of its own until it was stopped and nothing is left; then `ended` is called there.
+  void start(std::function<void()> ended);
+  // From any thread.
+  void stop();
+  void cut();
+
+ private:
+  class Reserve final : public proxy::Reserve {
+   public:
+    bool release() override { return descriptor_.release(); }
+    void refill() override { descriptor_.refill(); }
+
+   private:
+    io::ReserveDescriptor descriptor_;
+  };
+
+  Worker(const Parts& parts, std::unique_ptr<io::Backend> backend);
+  void run();
+
+  io::Loop loop_;
+  LogBuffer log_;
+  Reserve reserve_;
+  admin::AdminSite admin_;
+  proxy::Gateway gateway_;
+  std::function<void()> ended_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace hushgate::app

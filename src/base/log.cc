@@ -1,0 +1,131 @@
+#include "base/log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/async.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <iterator>
+
+namespace hushgate {
+namespace {
+
+std::string_view level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::info: return "info";
+    case LogLevel::warning: return "warning";
+    case LogLevel::error: return "error";
+  }
+  return "info";
+}
+
+// JSON string contents (RFC 8259 section 7). Bytes outside of ASCII are escaped as Latin-1, so that any peer's bytes make
+// a valid line.
+void append_escaped(std::string& out, std::string_view value) {
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte >= 0x7F) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+    } else {
+      out += c;
+    }
+  }
+}
+
+void append_time(std::string& out, Duration since_epoch, LogFormat format) {
+  using namespace std::chrono;
+  const auto ms = duration_cast<milliseconds>(since_epoch).count();
+  const std::tm parts = fmt::gmtime(static_cast<std::time_t>(ms / 1'000));
+  if (format == LogFormat::json) {
+    fmt::format_to(std::back_inserter(out), "{{\"time\":\"{:%Y-%m-%dT%H:%M:%S}.{:03}Z\"", parts,
+                   ms % 1'000);
+  } else {
+    fmt::format_to(std::back_inserter(out), "{:%H:%M:%S}.{:03}", parts, ms % 1'000);
+  }
+}
+
+}  // namespace
+
+Duration wall_offset_now() {
+  return std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()) -
+         Clock::now().time_since_epoch();
+}
+
+StderrSink::StderrSink()
+    : pool_(std::make_shared<spdlog::details::thread_pool>(kLogQueue, 1)),
+      logger_(std::make_shared<spdlog::async_logger>(
+          "hushgate", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool_,
+          spdlog::async_overflow_policy::overrun_oldest)) {
+  logger_->set_formatter(std::make_unique<spdlog::pattern_formatter>(
+      "%v", spdlog::pattern_time_type::local, ""));
+}
+
+StderrSink::~StderrSink() = default;
+
+void StderrSink::write(std::string_view lines) {
+  logger_->log(spdlog::level::info, spdlog::string_view_t(lines.data(), lines.size()));
+}
+
+std::uint64_t StderrSink::dropped() const { return pool_->overrun_counter(); }
+
+LogLine::LogLine(LogBuffer& log, Time now, LogLevel level, std::string_view event) : log_(log) {
+  append_time(log_.buffer_, now.time_since_epoch() + log_.wall_offset_, log_.format_);
+  if (log_.format_ == LogFormat::json) {
+    fmt::format_to(std::back_inserter(log_.buffer_), ",\"level\":\"{}\",\"event\":\"{}\"",
+                   level_name(level), event);
+  } else {
+    fmt::format_to(std::back_inserter(log_.buffer_), " {:7} {}", level_name(level), event);
+  }
+}
+
+LogLine::~LogLine() {
+  log_.buffer_ += log_.format_ == LogFormat::json ? "}\n" : "\n";
+  if (log_.buffer_.size() >= LogBuffer::kFlushBytes) log_.flush();
+}
+
+void LogLine::key(std::string_view key) {
+  std::string& out = log_.buffer_;
+  if (log_.format_ == LogFormat::json) {
+    out += ",\"";
+    out += key;
+    out += "\":";
+  } else {
+    out += ' ';
+    out += key;
+    out += '=';
+  }
+}
+
+LogLine& LogLine::text(std::string_view name, std::string_view value) {
+  key(name);
+  std::string& out = log_.buffer_;
+  const bool quoted = log_.format_ == LogFormat::json || value.empty() ||
+                      value.find_first_of(" \"=\\") != std::string_view::npos;
+  if (quoted) out += '"';
+  append_escaped(out, value);
+  if (quoted) out += '"';
+  return *this;
+}
+
+LogLine& LogLine::number(std::string_view name, std::uint64_t value) {
+  key(name);
+  fmt::format_to(std::back_inserter(log_.buffer_), "{}", value);
+  return *this;
+}
+
+LogLine& LogLine::ms(std::string_view name, Duration value) {
+  key(name);
+  fmt::format_to(std::back_inserter(log_.buffer_), "{:.3f}", to_ms(value));
+  return *this;
+}
+
+void LogBuffer::flush() {
+  if (buffer_.empty()) return;
+  sink_.write(buffer_);
+  buffer_.clear();
+}
+
+}  // namespace hushgate

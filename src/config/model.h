@@ -1,0 +1,114 @@
+// What a gateway is told, as plain values that were validated: `load` makes them, everything else
+// only reads them. A Config never changes; a reload makes a new one, and exchanges that run keep
+// the one they began with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+namespace hushgate::config {
+
+inline constexpr std::size_t kMaxListeners = 64;
+inline constexpr std::size_t kMaxUpstreams = 1'024;
+inline constexpr std::size_t kMaxRoutes = 4'096;
+inline constexpr std::size_t kMaxCidrs = 1'024;
+inline constexpr std::size_t kMaxSourceAddresses = 256;
+inline constexpr unsigned kMaxWorkers = 1'024;
+
+enum class IoBackend : std::uint8_t { auto_, epoll, uring };
+
+// What a client's FIN means when it comes after a complete request (CONTRACT section 1).
+enum class HalfClose : std::uint8_t {
+  auto_,   // within kHalfCloseWindow of the request's last byte: a half-close; later: gone
+  cancel,  // always gone
+  serve,   // always a half-close
+};
+
+enum class Scheme : std::uint8_t { http, unix_socket };
+enum class Protocol : std::uint8_t { auto_, http1 };  // `auto` is HTTP/1.1 on both schemes
+
+// Which Host an upstream sees.
+enum class HostPolicy : std::uint8_t {
+  upstream,  // Upstream::authority, and the client's in X-Forwarded-Host
+  client,    // the client's
+};
+
+enum class Connect : std::uint8_t { refused, allowed };
+
+// How many addresses a listener stands for.
+enum class ListenFamily : std::uint8_t {
+  one,  // exactly `address`
+  any,  // ":port" and "*:port": [::] taking IPv4 too; 0.0.0.0 where the machine has no IPv6
+};
+
+struct ListenAddress {
+  std::string text{};  // as written, for messages
+  IpPort address{};    // port 0: the kernel chooses. `any`: 0.0.0.0 and the port
+  ListenFamily family = ListenFamily::one;
+
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+struct Client {
+  HalfClose half_close = HalfClose::auto_;
+  std::vector<Cidr> trusted_proxies{};  // whose X-Forwarded-* and X-Request-Id are believed
+
+  friend bool operator==(const Client&, const Client&) = default;
+};
+
+struct Upstream {
+  std::string name{};  // 1 to 64 of [A-Za-z0-9_.-]; unique
+  std::string url{};   // as written, for messages
+
+  Scheme scheme = Scheme::http;
+  std::string host{};  // http: a name, or an address without brackets. Empty for unix
+  std::optional<IpAddress> literal{};  // http: `host`, where it is an address: nothing to resolve
+  std::uint16_t port = 80;             // http
+  std::string unix_path{};             // unix: the socket's path
+  std::string prefix{};     // goes before every path: empty, or "/a/b" without a slash at its end
+  std::string authority{};  // for Host: "name", "name:8080", "[::1]:8080"; "localhost" for unix
+
+  Protocol protocol = Protocol::auto_;
+  Ms idle_timeout{4'000};   // of a pooled connection
+  unsigned max_idle = 512;  // pooled connections per worker and endpoint; 0: none are kept
+  Ms close_wait{1'000};     // for the upstream's FIN after an unsafe exchange
+  HostPolicy host_policy = HostPolicy::upstream;
+  std::vector<IpAddress> source_addresses{};  // spread over these; empty: the kernel chooses
+
+  friend bool operator==(const Upstream&, const Upstream&) = default;
+};
+
+struct Route {
+  std::string path{};  // begins with '/'; no dot segments, empty segments, '%', '\\', '?', '#'
+  std::size_t upstream = 0;            // index into Config::upstreams
+  Connect connect = Connect::refused;  // may CONNECT come here; only on "/"
+
+  // In place of the same field of Limits. route::Table resolves them (route::RouteLimits).
+  std::optional<Ms> upstream_timeout{};
+  std::optional<std::uint64_t> min_upload_bytes_per_second{};  // 0 = off
+  std::optional<std::uint64_t> max_body_bytes{};               // 0 = off
+
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
+struct Config {
+  std::vector<ListenAddress> listen{};   // at least one
+  std::optional<ListenAddress> admin{};  // none: no admin listener
+  unsigned workers = 0;                  // 0: one per core this process may use
+  IoBackend backend = IoBackend::auto_;
+  Client client{};
+  std::vector<Upstream> upstreams{};  // at least one, in the file's order
+  std::vector<Route> routes{};        // at least one, in the file's order
+  Limits limits{};
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace hushgate::config

@@ -1,0 +1,77 @@
+// A socket on epoll: registered once, edge-triggered, for its whole life. For epoll.cc only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+#include "io/shared_buffer.h"
+#include "io/sockets.h"
+#include "io/stream.h"
+
+namespace hushgate::io {
+
+// Whom a stream tells that it was closed; its slot is reclaimed at the turn's end.
+class SlotKeeper {
+ public:
+  virtual void closed(std::uint32_t slot) = 0;
+
+ protected:
+  ~SlotKeeper() = default;
+};
+
+class EpollStream final : public Stream {
+ public:
+  EpollStream() = default;
+
+  enum class State : std::uint8_t {
+    free,    // in the slab, nothing valid but `generation`
+    open,    // owns a descriptor
+    closed,  // closed in this turn; the slot is not given to another stream before the turn ends
+  };
+
+  struct Home {
+    SharedBuffer* buffer;
+    SlotKeeper* keeper;
+    std::uint32_t slot;
+  };
+  void open(const Home& home, Descriptor fd, SocketAddress peer, Runnable* owner,
+            ConnectStart start);
+  // closed -> free; a new generation begins.
+  void recycle();
+
+  State state() const { return state_; }
+  std::uint32_t generation() const { return generation_; }
+  int fd() const { return fd_.get(); }
+
+  // Events of epoll_wait into flags; the owner is made ready if something it may care about is new.
+  void on_events(std::uint32_t events, ReadyList& ready);
+
+  Take take() override;
+  Result<std::size_t> write(std::span<const Bytes> pieces) override;
+  void finish_writing() override;
+  std::size_t unacknowledged() override;
+  bool still_quiet() override;
+  void set_keep_alive(const KeepAlive& keep_alive) override;
+  void close(CloseHow how) override;
+  SocketAddress local() override { return local_address(fd_.get()); }
+
+ private:
+  // recv() has returned 0: everything before the FIN was taken.
+  static constexpr std::uint8_t kReadAll = 32;
+  // finish_writing() was called.
+  static constexpr std::uint8_t kFinSent = 64;
+
+  bool has(std::uint8_t flag) const { return flags_ & flag; }
+  bool end_connecting(std::uint32_t events);
+  void set_failed(int error);
+  Take ended();
+
+  Home home_{};
+  Descriptor fd_;
+  std::uint32_t generation_ = 0;
+  State state_ = State::free;
+};
+
+}  // namespace hushgate::io

@@ -1,0 +1,63 @@
+#include "proxy/access_log.h"
+
+#include "proxy/errors.h"
+#include "proxy/exchange.h"
+
+namespace hushgate::proxy {
+namespace {
+
+std::string_view side_name(Side side) {
+  switch (side) {
+    case Side::client: return "client";
+    case Side::upstream: return "upstream";
+    case Side::hushgate: return "hushgate";
+  }
+  return "";
+}
+
+void add_upstream(LogLine& line, const Exchange& exchange) {
+  const Record& record = exchange.record;
+  line.text("upstream", exchange.decision().upstream->name).number("attempts", record.attempts);
+  if (record.attempts + record.connect_rounds > 0) {
+    line.text("endpoint", record.endpoint.to_string());
+  }
+  if (record.connect_rounds > 0) line.number("connect_rounds_failed", record.connect_rounds);
+  if (record.attempts == 0) return;
+  line.text("connection", record.ordinal > 1 ? "pooled" : "new").number("ordinal", record.ordinal);
+}
+
+void add_end(LogLine& line, const Record& record) {
+  if (record.error.kind == ErrorKind::none) {
+    line.text("end", "complete");
+    return;
+  }
+  const ErrorFacts& error = facts(record.error.kind);
+  line.text("end", error.type).text("side", side_name(error.side));
+  if (record.error.os_error != 0) {
+    line.number("errno", static_cast<std::uint64_t>(record.error.os_error));
+  }
+}
+
+}  // namespace
+
+void log_exchange(Context& context, const Exchange& exchange, const SocketAddress& client) {
+  const Record& record = exchange.record;
+  const bool understood = record.head_done != Time{};
+  if (!understood && record.status == 0) return;
+  const Time now = context.loop.now();
+  LogLine line = context.log.line(now, LogLevel::info, "exchange");
+  line.text("request_id", exchange.request_id).text("client", client.to_string());
+  line.text("method", exchange.head.method_text).text("path", exchange.head.path);
+  line.number("status", record.status)
+      .number("request_bytes", record.request_bytes)
+      .number("response_bytes", record.response_bytes)
+      .ms("receiving_ms", record.turns[0])
+      .ms("serving_ms", record.turns[1])
+      .ms("sending_ms", record.turns[2])
+      .ms("total_ms", now - record.began);
+  if (record.first_byte != Time{}) line.ms("first_byte_ms", record.first_byte - record.began);
+  if (exchange.has_decision()) add_upstream(line, exchange);
+  add_end(line, record);
+}
+
+}  // namespace hushgate::proxy

@@ -1,0 +1,68 @@
+// What the sessions of one worker share. Used by that worker's thread only.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "base/intrusive_list.h"
+#include "base/log.h"
+#include "io/loop.h"
+#include "io/wheel.h"
+#include "proxy/setup.h"
+#include "route/site.h"
+#include "stats/counters.h"
+#include "upstream/endpoint.h"
+
+namespace hushgate::proxy {
+
+class Exchange;
+class Session;
+struct SessionTag {};
+using SessionList = IntrusiveList<Session, SessionTag>;
+
+// Every session is in one of these, in the order in which it came there: shortage takes the oldest.
+enum class Standing : std::uint8_t {
+  fresh,  // has never sent anything
+  kept,   // idle between two exchanges
+  busy,   // head, exchange, tunnel, closing
+};
+
+enum class Stage : std::uint8_t { serving, stopping };
+
+struct Context {
+  io::Loop& loop;
+  io::Wheel& wheel;
+  stats::Counters& counters;
+  LogBuffer& log;
+  const Setup& setup;
+  std::vector<std::unique_ptr<upstream::Endpoint>> endpoints;  // as in config.upstreams
+  std::mt19937_64 random;
+
+  std::array<SessionList, 3> sessions;  // by Standing
+  std::size_t session_count = 0;
+  Stage stage = Stage::serving;
+  Time stop_idle_due{};            // while stopping: until when idle connections stay
+  std::atomic<std::uint32_t>* shared_clients = nullptr;  // open client connections of the process
+  io::Runnable* drained = nullptr;  // made ready when the last session has gone
+
+  // Exchanges are used again, so that their buffers need no allocation once warm.
+  std::vector<std::unique_ptr<Exchange>> spare_exchanges;
+
+  Context(io::Loop& loop, io::Wheel& wheel, stats::Counters& counters, LogBuffer& log,
+          const Setup& setup, std::uint64_t seed);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();
+
+  const Limits& limits() const { return setup.config.limits; }
+  SessionList& list(Standing standing) { return sessions[static_cast<std::size_t>(standing)]; }
+  upstream::Endpoint& endpoint(const config::Upstream& upstream) {
+    return *endpoints[static_cast<std::size_t>(&upstream - setup.config.upstreams.data())];
+  }
+};
+
+}  // namespace hushgate::proxy

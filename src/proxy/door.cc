@@ -1,0 +1,86 @@
+#include "proxy/door.h"
+
+#include <array>
+#include <utility>
+
+#include "proxy/errors.h"
+#include "proxy/session.h"
+
+namespace hushgate::proxy {
+
+using stats::Counter;
+
+Result<SocketAddress> Gateway::Door::open(const SocketAddress& address) {
+  const int backlog = static_cast<int>(gateway_.context_.limits().backlog);
+  auto listener = gateway_.loop_.backend().listen(address, {.backlog = backlog}, *this);
+  if (!listener) return std::unexpected(listener.error());
+  listener_ = std::move(*listener);
+  return listener_->address();
+}
+
+void Gateway::Door::close() {
+  resume_alarm_.cancel();
+  if (listener_) listener_->drain_and_close();
+}
+
+// One more client fits under maxConnections, or an older one made room for it.
+bool Gateway::Door::admit() {
+  Shared& shared = gateway_.shared_;
+  if (shared.clients.fetch_add(1, std::memory_order_relaxed) < shared.max_clients) return true;
+  if (gateway_.shed_oldest_client()) return true;
+  shared.clients.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void Gateway::Door::accepted(io::StreamPtr stream) {
+  if (shortage_ == Shortage::answering && !admit()) return turn_away(std::move(stream));
+  if (shortage_ == Shortage::none && !admit()) {
+    pause();
+    return turn_away(std::move(stream));
+  }
+  shortage_ = Shortage::none;
+  gateway_.reserve_.refill();
+  Session::start(gateway_.context_, std::move(stream), site_);
+}
+
+// No descriptor for the next client. First room is made; if there is none, accepting stands still once; if that did not
+// help, the reserve lets one in to be told.
+bool Gateway::Door::out_of_descriptors() {
+  if (gateway_.make_room()) return true;
+  if (shortage_ == Shortage::answering && gateway_.reserve_.release()) return true;
+  pause();
+  return false;
+}
+
+void Gateway::Door::pause() {
+  gateway_.counters_.add(Counter::accept_pauses);
+  shortage_ = Shortage::pausing;
+  listener_->pause();
+  gateway_.loop_.set_alarm(resume_alarm_, gateway_.loop_.now() + kAcceptPause);
+  gateway_.log_.line(gateway_.loop_.now(), LogLevel::warning, "accept_paused")
+      .text("listener", listener_->address().to_string())
+      .number("clients", gateway_.shared_.clients.load(std::memory_order_relaxed));
+}
+
+void Gateway::Door::run() {
+  shortage_ = Shortage::answering;
+  listener_->resume();
+}
+
+// Told and closed at once: lingering would keep the descriptor that is missing.
+void Gateway::Door::turn_away(io::StreamPtr stream) {
+  gateway_.counters_.add(Counter::clients_shed);
+  std::string text;
+  write_error(text, {.kind = ErrorKind::shedding,
+                     .should_retry = ShouldRetry::yes,
+                     .server = gateway_.context_.setup.via_token,
+                     .request_id = {}});
+  const std::array pieces{as_bytes(text)};
+  static_cast<void>(stream->write(pieces));
+  stream->finish_writing();
+  static_cast<void>(stream->take());  // unread bytes would turn the FIN into a reset
+  io::close(std::move(stream), io::CloseHow::fin);
+  gateway_.reserve_.refill();
+}
+
+}  // namespace hushgate::proxy

@@ -1,0 +1,46 @@
+// A listener's handler: lets clients in, makes room for them, or tells them that there is none.
+#pragma once
+
+#include <memory>
+
+#include "io/alarm.h"
+#include "io/stream.h"
+#include "proxy/context.h"
+#include "proxy/gateway.h"
+#include "route/site.h"
+
+namespace hushgate::proxy {
+
+class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
+ public:
+  Door(Gateway& gateway, route::Site& site)
+      : gateway_(gateway), site_(site), resume_alarm_(*this) {}
+
+  Result<SocketAddress> open(const SocketAddress& address);
+  // Takes what the kernel has queued, then closes for good.
+  void close();
+
+  void accepted(io::StreamPtr stream) override;
+  bool out_of_descriptors() override;
+  void run() override;  // the pause is over
+
+ private:
+  // Shortage ends when somebody was let in again.
+  enum class Shortage : std::uint8_t {
+    none,
+    pausing,    // accepting stands still for kAcceptPause
+    answering,  // the pause did not help: who comes now is told 503
+  };
+
+  bool admit();
+  void pause();
+  void turn_away(io::StreamPtr stream);
+
+  Gateway& gateway_;
+  route::Site& site_;
+  std::unique_ptr<io::Listener> listener_;
+  io::Alarm resume_alarm_;
+  Shortage shortage_ = Shortage::none;
+};
+
+}  // namespace hushgate::proxy

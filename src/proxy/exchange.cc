@@ -1,0 +1,167 @@
+#include "proxy/exchange.h"
+
+#include <utility>
+
+#include "proxy/session.h"
+
+namespace hushgate::proxy {
+
+using phase::Attempt;
+using phase::Conn;
+using phase::Event;
+using phase::In;
+using phase::Out;
+using stats::Counter;
+
+void Exchange::Relay::run() { session->run(); }
+
+Exchange::Exchange(Context& context)
+    : context_(context),
+      request_scanner_(http::ScanRole::request, http::ScanBounds::of(context.limits())),
+      dialer_(relay_),
+      retry_alarm_(relay_),
+      upstream_timer_(context.wheel, relay_),
+      response_scanner_(http::ScanRole::response, http::ScanBounds::of(context.limits())) {}
+
+void Exchange::begin(Session& session, Time first_byte) {
+  session_ = &session;
+  relay_.session = &session;
+  record = {};
+  record.began = first_byte;
+}
+
+void Exchange::reset() {
+  abort_upstream();
+  relay_.unlink();
+  session_ = nullptr;
+  head.clear();
+  request_id.clear();
+  request_text_.clear();
+  request_scanner_.reset();
+  decision_ = {};
+  safe_ = false;
+  endpoint_ = nullptr;
+  response_text_.clear();
+  response_scanner_.reset();
+  response_.clear();
+  response_body_.begin({}, {0, 0});
+  client_framing_ = http::FramingKind::none;
+  client_out_.restart();
+  upstream_out_.restart();
+  interims_ = 0;
+  surplus_bytes_ = 0;
+  response_complete_ = false;
+  client_finished_ = upstream_finished_ = client_shut_ = upstream_shut_ = false;
+}
+
+bool Exchange::over() const { return session_->state().conn != Conn::exchange; }
+
+io::Task<> Exchange::run() {
+  for (;;) {
+    step();
+    if (over()) break;
+    co_await *session_;
+  }
+}
+
+// Everything that can be done now, the client's leaving first.
+void Exchange::step() {
+  if (!session_->look_at_client()) return;
+  flush_client();
+  if (!over() && session_->state().attempt == Attempt::opening) step_dial();
+  if (!over()) relay_request();
+  if (!over()) relay_response();
+  if (!over()) try_end_response();
+  if (!over()) session_->judge_client();
+  if (!over()) judge_upstream();
+  // An error's answer is this turn's work too.
+  if (!over() && session_->state().attempt == Attempt::none) flush_client();
+  if (!over()) judge_discard();
+}
+
+// Writes what waits for the client, and says whether something still does.
+void Exchange::flush_client() {
+  if (!client_out_.empty() && !client_out_.flush(session_->stream())) {
+    return session_->fail(ErrorKind::client_gone, Event::reset, session_->stream().error());
+  }
+  const Out out = session_->state().out;
+  if (!client_out_.empty()) {
+    if (out == Out::serving) session_->apply(Event::takes_not);
+    return;
+  }
+  if (out == Out::sending) session_->apply(Event::takes);
+  const phase::State& state = session_->state();
+  if (!over() && state.attempt == Attempt::none && state.out == Out::serving) {
+    session_->apply(Event::local_end);
+  }
+}
+
+void Exchange::run_upstream_clock(phase::UpstreamClock clock) {
+  switch (clock) {
+    case phase::UpstreamClock::none:
+    case phase::UpstreamClock::connect: return upstream_timer_.stop();  // the dialer has its own
+    case phase::UpstreamClock::silence:
+      return upstream_timer_.run_silence(decision_.limits->upstream_timeout, now());
+    case phase::UpstreamClock::send:
+      return upstream_timer_.run_send(upstream_acknowledged(), now(), context_.limits());
+  }
+}
+
+std::uint64_t Exchange::upstream_acknowledged() {
+  return upstream_out_.accepted() - connection_->stream().unacknowledged();
+}
+
+void Exchange::judge_upstream() {
+  if (!upstream_timer_.expired()) return;
+  if (upstream_timer_.judge_silence(now()) == TimerVerdict::goes_on) return;
+  context_.counters.add(Counter::upstream_silent);
+  session_->fail(ErrorKind::response_timeout, Event::upstream_deadline);
+}
+
+void Exchange::finish_upstream() {
+  const http::UpstreamExchange facts{
+      .request_connection = {},
+      .request = http::Passage::complete,
+      .response_version = response_.version,
+      .response_connection = response_.connection,
+      .response_framing = response_framing_,
+      .response = http::Passage::complete,
+      .surplus_bytes = surplus_bytes_,
+      .keep_alive_timeout_s = response_.keep_alive_timeout_s,
+  };
+  if (surplus_bytes_ > 0) return abort_upstream();
+  if (safe_ && http::may_pool(facts)) {
+    return endpoint_->put_idle(std::move(connection_), response_.keep_alive_timeout_s);
+  }
+  endpoint_->end(std::move(connection_));
+}
+
+void Exchange::abort_upstream() {
+  upstream_timer_.stop();
+  retry_alarm_.cancel();
+  dialer_.cancel();
+  if (connection_) endpoint_->drop(std::move(connection_));
+}
+
+ShouldRetry Exchange::should_retry() const {
+  if (facts(record.error.kind).status < 500 || facts(record.error.kind).side == Side::client) {
+    return ShouldRetry::unsaid;
+  }
+  if (record.attempts == 0) return ShouldRetry::yes;
+  return safe_ ? ShouldRetry::unsaid : ShouldRetry::no;
+}
+
+void Exchange::write_error_answer() {
+  const ErrorKind kind = record.error.kind;
+  record.status = facts(kind).status;
+  client_framing_ = http::FramingKind::length;
+  context_.counters.add(Counter::exchanges_failed);
+  write_error(client_out_.tail(), {.kind = kind,
+                                   .method = head.method,
+                                   .connection = client_connection_field(),
+                                   .should_retry = should_retry(),
+                                   .server = context_.setup.via_token,
+                                   .request_id = request_id});
+}
+
+}  // namespace hushgate::proxy

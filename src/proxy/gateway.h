@@ -1,0 +1,93 @@
+// One worker's gateway: its listeners, its sessions, its endpoints, what happens under shortage, and the stop.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/address.h"
+#include "io/alarm.h"
+#include "io/loop.h"
+#include "io/wheel.h"
+#include "proxy/context.h"
+#include "proxy/setup.h"
+#include "route/site.h"
+
+namespace hushgate::proxy {
+
+// What all workers of a process share, off the data path.
+struct Shared {
+  std::atomic<std::uint32_t> clients{0};  // open client connections
+  std::uint32_t max_clients = 0;
+};
+
+// A descriptor kept back for the moment in which there is no other: with it, a client can still be told. Only the io floor
+// touches descriptors, so it is handed in.
+class Reserve {
+ public:
+  virtual ~Reserve() = default;
+  // Gives the descriptor up; false if there is none.
+  virtual bool release() = 0;
+  // Takes one again, if that is possible.
+  virtual void refill() = 0;
+};
+
+class Gateway final : public upstream::RoomMaker {
+ public:
+  struct Parts {
+    io::Loop& loop;
+    LogBuffer& log;
+    upstream::NameSource& names;
+    const Setup& setup;
+    Shared& shared;
+    Reserve& reserve;
+    std::uint64_t seed;
+  };
+  explicit Gateway(const Parts& parts);
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+  ~Gateway();
+
+  // A listener for `site` (null: this gateway's routes). Returns its address with the port that the kernel chose.
+  Result<SocketAddress> listen(const SocketAddress& address, route::Site* site);
+
+  // Stops as CONTRACT section 5 says; `stopped` is called in the turn in which nothing is left.
+  void stop(std::function<void()> stopped);
+  // The grace is cut short: everything that is left ends now.
+  void cut();
+  std::size_t session_count() const { return context_.session_count; }
+
+  const stats::Counters& counters() const { return counters_; }
+  bool make_room() override;
+
+ private:
+  class Door;
+  class RouteSite;
+  // Runs a member when it is made ready.
+  struct Trigger final : io::Runnable {
+    explicit Trigger(std::function<void()> work) : work_(std::move(work)) {}
+    void run() override { work_(); }
+    std::function<void()> work_;
+  };
+
+  bool shed_oldest_client();
+  void check_stopped();
+
+  io::Loop& loop_;
+  LogBuffer& log_;
+  Shared& shared_;
+  Reserve& reserve_;
+  stats::Counters counters_;
+  io::Wheel wheel_;
+  Context context_;
+  std::unique_ptr<RouteSite> routes_;
+  std::vector<std::unique_ptr<Door>> doors_;
+  Trigger drained_;
+  Trigger grace_over_;
+  io::Alarm grace_alarm_;
+  std::function<void()> stopped_;
+};
+
+}  // namespace hushgate::proxy

@@ -1,0 +1,339 @@
+#include "proxy/session.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/assert.h"
+#include "proxy/access_log.h"
+#include "proxy/exchange.h"
+
+namespace hushgate::proxy {
+
+using phase::ClientClock;
+using phase::ClientEffect;
+using phase::Conn;
+using phase::Event;
+using phase::UpstreamClock;
+using phase::UpstreamEffect;
+using stats::Counter;
+
+namespace {
+
+Standing standing(Conn conn) {
+  if (conn == Conn::fresh) return Standing::fresh;
+  return conn == Conn::kept ? Standing::kept : Standing::busy;
+}
+
+// Whose turn a state's time is told as in the log; none outside of an exchange.
+std::optional<std::size_t> turn_of(const phase::State& state) {
+  if (state.conn == Conn::head) return 0;
+  if (state.conn != Conn::exchange) return std::nullopt;
+  switch (phase::shown(state)) {
+    case phase::Shown::receiving: return 0;
+    case phase::Shown::sending: return 2;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+Session::Session(Context& context, io::StreamPtr stream, route::Site& site)
+    : context_(context),
+      stream_(std::move(stream)),
+      site_(site),
+      timer_(context.wheel, *this, context.limits()) {
+  stream_->set_owner(this);
+  ++context_.session_count;
+  context_.list(Standing::fresh).push_back(*this);
+  timer_.run(ClientClock::idle, context_.loop.now(), 0);
+}
+
+Session::~Session() {
+  retire_exchange();
+  if (context_.shared_clients != nullptr) {
+    context_.shared_clients->fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (--context_.session_count == 0 && context_.drained != nullptr) {
+    context_.loop.ready(*context_.drained);
+  }
+}
+
+void Session::start(Context& context, io::StreamPtr stream, route::Site& site) {
+  context.counters.add(Counter::clients_accepted);
+  auto* session = new Session(context, std::move(stream), site);
+  session->life_ = session->live();
+  session->life_.start();
+  session->after_run();
+}
+
+void Session::after_run() {
+  if (life_.done()) delete this;
+}
+
+io::Task<> Session::live() {
+  do {
+    co_await read_head();
+    if (state_.conn == Conn::exchange) co_await exchange_->run();
+    if (state_.conn == Conn::tunnel) co_await exchange_->run_tunnel();
+    retire_exchange();
+  } while (state_.conn == Conn::kept);
+  if (state_.conn == Conn::closing) co_await linger();
+  HG_ASSERT(state_.conn == Conn::closed);
+}
+
+// --- head
+
+io::Task<> Session::read_head() {
+  while (idle() || state_.conn == Conn::head) {
+    if (take_head_once()) continue;
+    judge_client();
+    if (!idle() && state_.conn != Conn::head) break;
+    co_await *this;
+  }
+}
+
+// False when there is nothing to take now.
+bool Session::take_head_once() {
+  bool complete = false;
+  if (!pending_.empty()) {
+    if (idle()) begin_exchange();
+    const std::string bytes = std::exchange(pending_, {});
+    complete = exchange_->take_head(as_bytes(bytes), pending_);
+  } else {
+    if (!stream_->readable()) return false;
+    const io::Take take = stream_->take();
+    switch (take.kind) {
+      case io::Take::Kind::nothing: return false;
+      case io::Take::Kind::fin: apply(Event::fin_later); return true;
+      case io::Take::Kind::failed: apply(Event::reset); return true;
+      case io::Take::Kind::data: break;
+    }
+    if (idle()) begin_exchange();
+    complete = exchange_->take_head(take.lease.bytes(), pending_);
+  }
+  if (complete) exchange_->act_on_head();
+  return true;
+}
+
+void Session::begin_exchange() {
+  if (context_.spare_exchanges.empty()) {
+    exchange_ = std::make_unique<Exchange>(context_);
+  } else {
+    exchange_ = std::move(context_.spare_exchanges.back());
+    context_.spare_exchanges.pop_back();
+  }
+  const Time now = context_.loop.now();
+  exchange_->begin(*this, now);
+  timer_.stamp_request(now);
+  apply(Event::client_bytes);
+}
+
+void Session::retire_exchange() {
+  if (!exchange_) return;
+  acknowledged_base_ += exchange_->client_accepted();
+  exchange_->reset();
+  context_.spare_exchanges.push_back(std::move(exchange_));
+}
+
+// --- events
+
+void Session::apply(Event event) {
+  const phase::State before = state_;
+  const phase::Step step = phase::step(before, event);
+  state_ = step.state;
+  count_turn(before);
+  move_to_list(before);
+  run_clocks(before);
+  perform(step.upstream);
+  perform(step.client);
+}
+
+void Session::fail(ErrorKind kind, Event event, int os_error) {
+  if (exchange_) exchange_->record.error = {kind, os_error};
+  apply(event);
+}
+
+void Session::count_turn(const phase::State& before) {
+  const auto was = turn_of(before);
+  if (was == turn_of(state_)) return;
+  const Time now = context_.loop.now();
+  if (was && exchange_) exchange_->record.turns[*was] += now - turn_since_;
+  turn_since_ = now;
+}
+
+void Session::move_to_list(const phase::State& before) {
+  const Standing now = standing(state_.conn);
+  if (standing(before.conn) == now) return;
+  static_cast<ListNode<SessionTag>&>(*this).unlink();
+  context_.list(now).push_back(*this);
+}
+
+void Session::run_clocks(const phase::State& before) {
+  const Time now = context_.loop.now();
+  const ClientClock client = phase::client_clock(state_);
+  if (client != timer_.clock()) {
+    timer_.run(client, now, client == ClientClock::send ? acknowledged() : 0);
+  }
+  const UpstreamClock upstream = phase::upstream_clock(state_);
+  if (!exchange_ || upstream == phase::upstream_clock(before)) return;
+  exchange_->run_upstream_clock(upstream);
+}
+
+void Session::perform(UpstreamEffect effect) {
+  switch (effect) {
+    case UpstreamEffect::none: return;
+    case UpstreamEffect::open: return exchange_->open_attempt();
+    case UpstreamEffect::reopen: return exchange_->reopen_attempt();
+    case UpstreamEffect::finish: return exchange_->finish_upstream();
+    case UpstreamEffect::abort: return exchange_->abort_upstream();
+  }
+}
+
+void Session::perform(ClientEffect effect) {
+  switch (effect) {
+    case ClientEffect::none: return;
+    case ClientEffect::answer: return exchange_->write_error_answer();
+    case ClientEffect::keep:
+      end_exchange();
+      if (context_.stage == Stage::stopping) stop(context_.stop_idle_due);
+      return;
+    case ClientEffect::linger: return begin_closing();
+    case ClientEffect::close:
+      end_exchange();
+      return close(io::CloseHow::fin);
+    case ClientEffect::cut:
+      if (state_.conn == Conn::closing && !(exchange_ && exchange_->close_delimited())) {
+        return begin_closing();
+      }
+      end_exchange();
+      close(io::CloseHow::reset);
+      if (state_.conn == Conn::closing) apply(Event::reset);
+      return;
+  }
+}
+
+void Session::end_exchange() {
+  if (!exchange_ || exchange_->record.ended) return;
+  exchange_->record.ended = context_.loop.now();
+  log_exchange(context_, *exchange_, stream_->peer());
+}
+
+void Session::begin_closing() {
+  end_exchange();
+  const bool timed_out = exchange_ && exchange_->record.error.kind == ErrorKind::request_timeout;
+  if (timed_out) timer_.shorten_linger();
+  timer_.run(ClientClock::linger, context_.loop.now(), 0);
+  stream_->finish_writing();
+}
+
+void Session::close(io::CloseHow how) { io::close(std::move(stream_), how); }
+
+// --- the client's doings and its clocks
+
+std::uint64_t Session::acknowledged() {
+  const std::uint64_t accepted =
+      acknowledged_base_ + (exchange_ ? exchange_->client_accepted() : 0);
+  return accepted - std::min<std::uint64_t>(accepted, stream_->unacknowledged());
+}
+
+bool Session::look_at_client() {
+  if (state_.conn != Conn::exchange) return false;
+  if (stream_->failed()) {
+    fail(ErrorKind::client_gone, Event::reset, stream_->error());
+    return false;
+  }
+  // Before the request is complete, its bytes may lie in front of the FIN: reading will meet it.
+  if (!stream_->peer_finished() || fin_seen_ || state_.in != phase::In::done) return true;
+  fin_seen_ = true;
+  const config::HalfClose policy = context_.setup.config.client.half_close;
+  const bool soon =
+      context_.loop.now() - exchange_->record.request_done <= kHalfCloseWindow;
+  if (policy == config::HalfClose::serve || (policy == config::HalfClose::auto_ && soon)) {
+    stream_->set_keep_alive({kHalfCloseProbe, kHalfCloseProbe, kTcpKeepAliveProbes});
+    apply(Event::fin_with);
+    return true;
+  }
+  fail(ErrorKind::client_gone, Event::fin_later);
+  return false;
+}
+
+void Session::judge_client() {
+  if (!timer_.expired() || state_.conn == Conn::closed) return;
+  const ClientClock clock = timer_.clock();
+  const Time now = context_.loop.now();
+  const TimerVerdict verdict =
+      timer_.judge(now, clock == ClientClock::send ? acknowledged() : 0,
+                   clock == ClientClock::linger ? stream_->unacknowledged() : 0);
+  if (verdict == TimerVerdict::goes_on) return;
+  swept();
+  const bool receiving = clock == ClientClock::head || clock == ClientClock::receive;
+  if (receiving) return fail(ErrorKind::request_timeout, Event::client_deadline);
+  const bool stalled = clock == ClientClock::send || clock == ClientClock::tunnel;
+  fail(stalled ? ErrorKind::client_stalled : ErrorKind::none, Event::client_deadline);
+}
+
+void Session::swept() {
+  static constexpr std::array kCounterOf{Counter::swept_idle,      Counter::swept_idle,
+                                         Counter::swept_head,      Counter::swept_receiving,
+                                         Counter::swept_sending,   Counter::swept_tunnel,
+                                         Counter::swept_closing};
+  const ClientClock clock = timer_.clock();
+  context_.counters.add(kCounterOf[static_cast<std::size_t>(clock)]);
+  context_.log.line(context_.loop.now(), LogLevel::info, "swept")
+      .text("client", stream_->peer().to_string())
+      .text("phase", phase::name(state_.conn))
+      .text("clock", phase::name(clock))
+      .ms("age_ms", timer_.age(context_.loop.now()));
+}
+
+// --- closing
+
+io::Task<> Session::linger() {
+  pending_.clear();
+  while (state_.conn == Conn::closing) {
+    discard_once();
+    if (state_.conn == Conn::closing) judge_client();
+    if (state_.conn == Conn::closing) co_await *this;
+  }
+}
+
+void Session::discard_once() {
+  for (int takes = 0; stream_->readable(); ++takes) {
+    if (takes == kTurnTakes) return context_.loop.ready_next_turn(*this);
+    const io::Take take = stream_->take();
+    switch (take.kind) {
+      case io::Take::Kind::nothing: return;
+      case io::Take::Kind::fin: return apply(Event::fin_later);
+      case io::Take::Kind::failed: return apply(Event::reset);
+      case io::Take::Kind::data: break;
+    }
+    timer_.note_activity(context_.loop.now());
+    discarded_ += take.lease.bytes().size();
+    if (discarded_ > context_.limits().linger_bytes) return apply(Event::drained);
+  }
+}
+
+// --- from above
+
+void Session::shed() {
+  HG_ASSERT(idle());
+  context_.counters.add(Counter::clients_shed);
+  apply(Event::reset);
+  context_.loop.ready(*this);
+}
+
+void Session::stop(Time idle_due) {
+  if (state_.conn == Conn::closed) return;
+  apply(Event::last);
+  timer_.cap_idle(idle_due);
+}
+
+void Session::cut() {
+  if (state_.conn == Conn::closed) return;
+  fail(ErrorKind::stopping, Event::grace_over);
+  context_.loop.ready(*this);
+}
+
+}  // namespace hushgate::proxy

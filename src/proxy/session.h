@@ -1,0 +1,86 @@
+// A client's connection, from accept to close. Its coroutine tells the story: head → exchange → … → closing. Every event
+// goes through apply(), which asks the phase table, moves the clocks and carries out the effects.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/intrusive_list.h"
+#include "io/stream.h"
+#include "io/task.h"
+#include "proxy/context.h"
+#include "proxy/phase.h"
+#include "proxy/timers.h"
+#include "route/site.h"
+
+namespace hushgate::proxy {
+
+class Session final : public io::Wakeup, public ListNode<SessionTag> {
+ public:
+  // Owns itself: it is deleted when its connection is closed and its coroutine has returned.
+  static void start(Context& context, io::StreamPtr stream, route::Site& site);
+  ~Session();
+
+  // --- from above
+  // Closes one that is fresh or kept (shortage).
+  void shed();
+  // The process stops: nothing follows the exchange under way; an idle one stays until `idle_due`.
+  void stop(Time idle_due);
+  // The grace is over.
+  void cut();
+
+  // --- for its exchange
+  const phase::State& state() const { return state_; }
+  void apply(phase::Event event);
+  // The same, `error` being why.
+  void fail(ErrorKind kind, phase::Event event, int os_error = 0);
+  // A FIN or a reset of the client is looked at. False: the exchange is over.
+  bool look_at_client();
+  void judge_client();
+  io::Stream& stream() { return *stream_; }
+  std::string& pending() { return pending_; }
+  ClientTimer& timer() { return timer_; }
+  route::Site& site() { return site_; }
+  std::uint64_t acknowledged();
+
+ private:
+  Session(Context& context, io::StreamPtr stream, route::Site& site);
+
+  bool idle() const {
+    return state_.conn == phase::Conn::fresh || state_.conn == phase::Conn::kept;
+  }
+  io::Task<> live();
+  io::Task<> read_head();
+  io::Task<> linger();
+  void after_run() override;
+
+  bool take_head_once();
+  void discard_once();
+  void begin_exchange();
+  void run_clocks(const phase::State& before);
+  void count_turn(const phase::State& before);
+  void move_to_list(const phase::State& before);
+  void perform(phase::UpstreamEffect effect);
+  void perform(phase::ClientEffect effect);
+  void end_exchange();
+  void retire_exchange();
+  void begin_closing();
+  void close(io::CloseHow how);
+  void swept();
+
+  Context& context_;
+  io::StreamPtr stream_;
+  route::Site& site_;
+  phase::State state_;
+  ClientTimer timer_;
+  std::unique_ptr<Exchange> exchange_;
+  std::string pending_;  // bytes behind the last request's end: the next one's
+  Time turn_since_{};
+  std::uint64_t acknowledged_base_ = 0;  // bytes accepted by the kernel in exchanges that are over
+  std::uint64_t discarded_ = 0;          // in `closing`
+  bool fin_seen_ = false;
+  io::Task<> life_;
+};
+
+}  // namespace hushgate::proxy

@@ -1,0 +1,50 @@
+// One connection to an upstream, from its connect to its close.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/intrusive_list.h"
+#include "io/runnable.h"
+#include "io/stream.h"
+#include "io/wheel.h"
+
+namespace hushgate::upstream {
+
+class Endpoint;
+struct ConnectionTag {};
+
+// Its stream's owner is whoever's turn it is: an exchange while `active`, the connection itself otherwise.
+class Connection final : public io::Runnable, public ListNode<ConnectionTag> {
+ public:
+  enum class State : std::uint8_t {
+    active,  // an exchange holds it
+    idle,    // pooled; `deadline` is its idle timeout
+    ending,  // after an unsafe exchange: the upstream's FIN is awaited; `deadline` is closeWaitMs
+  };
+
+  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
+      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
+
+  io::Stream& stream() { return *stream_; }
+  Endpoint& endpoint() { return endpoint_; }
+
+  std::uint32_t ordinal = 0;  // of the request it carries, from 1
+  Time opened;
+  Time idle_since{};  // valid while idle, and after
+
+ private:
+  friend class Endpoint;
+
+  void run() override;
+
+  Endpoint& endpoint_;
+  io::StreamPtr stream_;
+  io::Deadline deadline_;
+  State state_ = State::active;
+};
+
+using ConnectionPtr = std::unique_ptr<Connection>;
+
+}  // namespace hushgate::upstream

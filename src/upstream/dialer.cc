@@ -1,0 +1,214 @@
+#include "upstream/dialer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace hushgate::upstream {
+namespace {
+
+using stats::Counter;
+
+constexpr Ms kPortPoll{100};  // ports also become free without our seeing it (TIME_WAIT, other processes)
+
+bool lacks_descriptors(int os_error) { return os_error == EMFILE || os_error == ENFILE; }
+
+ErrorKind kind_of(int os_error) {
+  switch (os_error) {
+    case ECONNREFUSED: return ErrorKind::connection_refused;
+    case ETIMEDOUT: return ErrorKind::connection_timeout;
+    case EADDRNOTAVAIL: return ErrorKind::ports_exhausted;
+    case EMFILE:
+    case ENFILE: return ErrorKind::shedding;
+    default: return ErrorKind::connection_failed;
+  }
+}
+
+}  // namespace
+
+void Dialer::start(Endpoint& endpoint, Time now) {
+  HG_ASSERT(state_ == State::idle || state_ == State::failed);
+  const Limits& limits = endpoint.services().limits;
+  endpoint_ = &endpoint;
+  error_ = {};
+  failed_address_ = {};
+  total_due_ = now + limits.connect_total;
+  ports_due_ = now + std::min<Duration>(limits.connect_timeout, limits.connect_total);
+  state_ = State::resolving;
+  endpoint.name().need(name_wait_, now);
+}
+
+std::size_t Dialer::address_count() const {
+  const bool is_unix = endpoint_->config().scheme == config::Scheme::unix_socket;
+  return is_unix ? 1 : endpoint_->name().addresses().size();
+}
+
+SocketAddress Dialer::address(std::size_t index) const {
+  const config::Upstream& config = endpoint_->config();
+  if (config.scheme == config::Scheme::unix_socket) {
+    return SocketAddress::unix_socket(config.unix_path);
+  }
+  return IpPort{endpoint_->name().addresses()[index], config.port};
+}
+
+Dialer::State Dialer::step(Time now) {
+  if (state_ == State::resolving) step_resolving(now);
+  if (state_ == State::port_wait) step_port_wait(now);
+  if (state_ == State::racing) watch_attempts(now);
+  set_alarm(now);
+  return state_;
+}
+
+void Dialer::step_resolving(Time now) {
+  const Name& name = endpoint_->name();
+  if (name.state() == Name::State::known) {
+    begin_race(now);
+  } else if (name.state() == Name::State::failed) {
+    fail(name.error());
+  } else if (now >= total_due_) {
+    fail({ErrorKind::dns_timeout, 0});
+  }
+}
+
+// Only the first in the queue tries; it wakes the next one when it leaves.
+void Dialer::step_port_wait(Time now) {
+  if (now >= ports_due_) {
+    endpoint_->services().counters.add(Counter::ports_exhausted);
+    fail({ErrorKind::ports_exhausted, EADDRNOTAVAIL});
+  } else if (endpoint_->is_next(port_wait_)) {
+    begin_race(now);
+  }
+}
+
+void Dialer::begin_race(Time now) {
+  error_ = {};
+  next_ = 0;
+  next_due_ = now;
+  no_port_ = false;
+  state_ = State::racing;
+}
+
+void Dialer::watch_attempts(Time now) {
+  for (std::size_t i = 0; i < attempts_.size();) {
+    Attempt& attempt = attempts_[i];
+    io::Stream& stream = *attempt.stream;
+    if (!stream.connecting() && !stream.failed()) {
+      winner_ = std::move(attempt.stream);
+      attempts_.clear();
+      end_waits();
+      state_ = State::connected;
+      return;
+    }
+    const bool timed_out = stream.connecting() && (now >= attempt.due || now >= total_due_);
+    if (stream.failed() || timed_out) {
+      const int os_error = timed_out ? ETIMEDOUT : stream.error();
+      note_failure(stream.peer(), {kind_of(os_error), os_error});
+      attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(i));
+      next_due_ = now;
+    } else {
+      ++i;
+    }
+  }
+  while (now >= next_due_ && now < total_due_ && next_ < address_count()) {
+    if (try_next(now)) break;
+  }
+  if (state_ != State::racing) return;
+  if (attempts_.empty() && (next_ >= address_count() || now >= total_due_)) all_failed(now);
+}
+
+// True if a connect is under way now.
+bool Dialer::try_next(Time now) {
+  const SocketAddress to = address(next_++);
+  Result<io::StreamPtr> stream = connect(to);
+  if (!stream) {
+    note_failure(to, {kind_of(stream.error().os_error), stream.error().os_error});
+    return false;
+  }
+  attempts_.push_back({std::move(*stream), now + endpoint_->services().limits.connect_timeout});
+  next_due_ = now + kAddressRaceDelay;
+  if (attempts_.back().stream->connecting()) return true;
+  next_due_ = kNever;
+  watch_attempts(now);  // over at once, well or badly (loopback, UNIX sockets)
+  return true;
+}
+
+Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
+  Services& services = endpoint_->services();
+  io::ConnectOptions options;
+  if (to.ip() != nullptr) options.source = endpoint_->next_source(to.ip()->ip);
+  services.counters.add(Counter::connects);
+  Result<io::StreamPtr> stream = services.loop.backend().connect(to, options, &owner_);
+  if (stream) return stream;
+  const int os_error = stream.error().os_error;
+  const bool room = os_error == EADDRNOTAVAIL ? endpoint_->shed_idle(endpoint_->idle_count()) > 0
+                                              : lacks_descriptors(os_error) && services.room.make_room();
+  return room ? services.loop.backend().connect(to, options, &owner_) : std::move(stream);
+}
+
+// The error that says most about the endpoint is kept: refused before others, a timeout last.
+void Dialer::note_failure(const SocketAddress& to, Error error) {
+  endpoint_->services().counters.add(Counter::connects_failed);
+  if (error.kind == ErrorKind::ports_exhausted) no_port_ = true;
+  const bool better = error_.kind == ErrorKind::none ||
+                      error.kind == ErrorKind::connection_refused ||
+                      error_.kind == ErrorKind::connection_timeout;
+  if (!better) return;
+  error_ = error;
+  failed_address_ = to;
+}
+
+void Dialer::all_failed(Time now) {
+  endpoint_->name().doubt(now);
+  if (!no_port_) return fail(error_);
+  if (now < ports_due_ && endpoint_->wait_for_port(port_wait_)) {
+    state_ = State::port_wait;
+    return;
+  }
+  endpoint_->services().counters.add(Counter::ports_exhausted);
+  fail({ErrorKind::ports_exhausted, EADDRNOTAVAIL});
+}
+
+void Dialer::fail(Error error) {
+  attempts_.clear();
+  end_waits();
+  error_ = error;
+  state_ = State::failed;
+}
+
+void Dialer::end_waits() {
+  name_wait_.unlink();
+  if (endpoint_ != nullptr) endpoint_->stop_waiting(port_wait_);
+  alarm_.cancel();
+}
+
+void Dialer::set_alarm(Time now) {
+  Time due = total_due_;
+  if (state_ == State::racing) {
+    for (const Attempt& attempt : attempts_) due = std::min(due, attempt.due);
+    if (next_ < address_count()) due = std::min(due, next_due_);
+  } else if (state_ == State::port_wait) {
+    due = ports_due_;
+    if (endpoint_->is_next(port_wait_)) due = std::min(due, now + kPortPoll);
+  } else if (state_ != State::resolving) {
+    return;
+  }
+  endpoint_->services().loop.set_alarm(alarm_, due);
+}
+
+ConnectionPtr Dialer::take(Time now) {
+  HG_ASSERT(state_ == State::connected);
+  state_ = State::idle;
+  if (winner_->peer().ip() != nullptr) endpoint_->name().prefer(winner_->peer().ip()->ip);
+  return std::make_unique<Connection>(*endpoint_, std::move(winner_), now);
+}
+
+void Dialer::cancel() {
+  attempts_.clear();
+  winner_.reset();
+  end_waits();
+  state_ = State::idle;
+}
+
+}  // namespace hushgate::upstream

@@ -1,0 +1,85 @@
+// Opens one new connection to an endpoint: its name, the race of its addresses (RFC 8305: the next one 250 ms later, or
+// at once when the last one failed), and the wait for a port when there is none. Only the winner carries bytes; the
+// losers are reset.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "io/alarm.h"
+#include "io/stream.h"
+#include "upstream/endpoint.h"
+
+namespace hushgate::upstream {
+
+class Dialer {
+ public:
+  enum class State : std::uint8_t {
+    idle,        // not started, or taken
+    resolving,   // the name has no address yet
+    racing,      // at least one connect is under way
+    port_wait,   // no address had a free port
+    connected,   // take() has the winner
+    failed,      // error() and failed_address() say why
+  };
+
+  // `owner` is made ready whenever step() could come further; it outlives the dialer.
+  explicit Dialer(io::Runnable& owner) : owner_(owner), alarm_(owner), name_wait_(owner), port_wait_(owner) {}
+  Dialer(const Dialer&) = delete;
+  Dialer& operator=(const Dialer&) = delete;
+  ~Dialer() { cancel(); }
+
+  // Begins; ends by connectTotalMs at the latest. step() follows at once.
+  void start(Endpoint& endpoint, Time now);
+  State step(Time now);
+  State state() const { return state_; }
+
+  ConnectionPtr take(Time now);
+  // Resets whatever is under way.
+  void cancel();
+
+  // Valid in `failed`. Kinds: dns_error, dns_timeout, connection_refused, connection_failed (with errno),
+  // connection_timeout, ports_exhausted, shedding (no descriptors).
+  Error error() const { return error_; }
+  const SocketAddress& failed_address() const { return failed_address_; }
+
+ private:
+  struct Attempt {
+    io::StreamPtr stream;
+    Time due;
+  };
+
+  void step_resolving(Time now);
+  void step_port_wait(Time now);
+  void begin_race(Time now);
+  void watch_attempts(Time now);
+  bool try_next(Time now);
+  Result<io::StreamPtr> connect(const SocketAddress& address);
+  void note_failure(const SocketAddress& address, Error error);
+  void all_failed(Time now);
+  void fail(Error error);
+  void end_waits();
+  void set_alarm(Time now);
+  SocketAddress address(std::size_t index) const;
+  std::size_t address_count() const;
+
+  io::Runnable& owner_;
+  io::Alarm alarm_;
+  NameWait name_wait_;
+  PortWait port_wait_;
+  Endpoint* endpoint_ = nullptr;
+  State state_ = State::idle;
+  Time total_due_{};
+  Time next_due_{};       // when the next address joins the race
+  Time ports_due_{};      // when waiting for a port ends
+  std::size_t next_ = 0;  // the next address to try
+  bool no_port_ = false;  // some address had no free port in this race
+  Error error_;
+  SocketAddress failed_address_;
+  std::vector<Attempt> attempts_;
+  io::StreamPtr winner_;
+};
+
+}  // namespace hushgate::upstream

@@ -1,0 +1,86 @@
+// An upstream as one worker sees it: its addresses, its pool, what waits for a port, what is being closed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/intrusive_list.h"
+#include "config/model.h"
+#include "upstream/connection.h"
+#include "upstream/early_close.h"
+#include "upstream/resolver.h"
+#include "upstream/services.h"
+
+namespace hushgate::upstream {
+
+struct PortWaitTag {};
+
+// Stands in an endpoint's bounded queue until a port may be free.
+class PortWait : public ListNode<PortWaitTag> {
+ public:
+  explicit PortWait(io::Runnable& target) : target(target) {}
+  io::Runnable& target;
+};
+
+inline constexpr std::size_t kMaxPortWaits = 4'096;  // per endpoint; behind it 503 at once
+
+class Endpoint {
+ public:
+  Endpoint(Services services, const config::Upstream& config);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  ~Endpoint();  // resets everything that is idle or ending
+
+  const config::Upstream& config() const { return config_; }
+  Services& services() { return services_; }
+  Name& name() { return name_; }
+
+  // The most recently used idle connection on which nothing has happened, looked at this moment; null if there is none.
+  ConnectionPtr take_idle();
+  // Pools a connection after an exchange that may_pool(). `hint`: the upstream's Keep-Alive timeout.
+  void put_idle(ConnectionPtr connection, std::optional<std::uint32_t> hint_s);
+  // After an unsafe exchange: waits for the upstream's FIN up to closeWaitMs, then resets.
+  void end(ConnectionPtr connection);
+  // Abandoned or broken: reset at once.
+  void drop(ConnectionPtr connection);
+
+  // Resets idle connections, oldest first; returns how many.
+  std::size_t shed_idle(std::size_t at_most);
+  std::size_t idle_count() const { return idle_count_; }
+  std::size_t ending_count() const { return ending_count_; }
+
+  // False: the queue is full.
+  bool wait_for_port(PortWait& wait);
+  void stop_waiting(PortWait& wait);
+  // Whose try it is.
+  bool is_next(const PortWait& wait) { return !port_waits_.empty() && &port_waits_.front() == &wait; }
+
+  // The source address for the next connection to `destination`, or none.
+  std::optional<IpAddress> next_source(const IpAddress& destination);
+
+ private:
+  friend class Connection;
+
+  // Events of a connection that is ours.
+  void idle_event(Connection& connection);
+  void ending_event(Connection& connection);
+  void learn(Connection& connection);
+  ConnectionPtr unlink(Connection& connection);
+  void discard(Connection& connection, io::CloseHow how);
+  void port_freed();
+
+  Services services_;
+  const config::Upstream& config_;
+  Name name_;
+  EarlyClose early_close_;
+  IntrusiveList<Connection, ConnectionTag> idle_;    // most recently used first
+  IntrusiveList<Connection, ConnectionTag> ending_;
+  IntrusiveList<PortWait, PortWaitTag> port_waits_;
+  std::size_t idle_count_ = 0;
+  std::size_t ending_count_ = 0;
+  std::size_t port_wait_count_ = 0;
+  std::size_t next_source_ = 0;
+};
+
+}  // namespace hushgate::upstream
