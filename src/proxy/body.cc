@@ -25,17 +25,23 @@ std::optional<std::uint64_t> BodyReader::left() const {
 
 BodyReader::Piece BodyReader::read(Bytes in) {
   if (ended_ || in.empty()) return {};
-  if (framing_.kind == FramingKind::chunked) {
-    const http::ChunkedStep step = decoder_->decode(in, trailers_);
-    ended_ = step.event == http::ChunkedEvent::done;
-    const bool failed = step.event == http::ChunkedEvent::error;
-    return {step.data, step.consumed, failed ? step.error : ErrorKind::none};
-  }
-  if (framing_.kind != FramingKind::length) return {in, in.size()};
+  if (framing_.kind == FramingKind::chunked) return read_chunked(in);
+  if (framing_.kind != FramingKind::length) return {.data = in, .consumed = in.size()};
   const std::size_t taken = static_cast<std::size_t>(std::min<std::uint64_t>(in.size(), left_));
   left_ -= taken;
   ended_ = left_ == 0;
-  return {in.first(taken), taken};
+  return {.data = in.first(taken), .consumed = taken};
+}
+
+BodyReader::Piece BodyReader::read_chunked(Bytes in) {
+  if (!decoder_) return {.consumed = in.size()};  // broken before: the rest has no meaning
+  const http::ChunkedStep step = decoder_->decode(in, trailers_);
+  if (step.event == http::ChunkedEvent::error) {
+    decoder_.reset();
+    return {.consumed = in.size(), .error = step.error};
+  }
+  ended_ = step.event == http::ChunkedEvent::done;
+  return {.data = step.data, .consumed = step.consumed};
 }
 
 namespace {

@@ -18,11 +18,12 @@ class BodyReader {
   void begin(http::Framing framing, http::TrailerBounds bounds);
 
   struct Piece {
-    Bytes data;                             // payload, a view into the input
+    Bytes data{};                           // payload, a view into the input
     std::size_t consumed = 0;               // of the input, `data` included
     ErrorKind error = ErrorKind::none;      // bad_request or head_too_large: as a request's; see http::as_upstream()
   };
-  // The next piece. Consumes nothing once ended(); needs more when it returns no data, no error and has not ended.
+  // The next piece. Consumes nothing once ended(); needs more when it returns no data, no error and has not ended. After an
+  // error everything is consumed and means nothing.
   Piece read(Bytes in);
 
   bool ended() const { return ended_; }
@@ -34,6 +35,8 @@ class BodyReader {
   const http::FieldList& trailers() const { return trailers_.fields; }
 
  private:
+  Piece read_chunked(Bytes in);
+
   http::Framing framing_;
   std::uint64_t left_ = 0;
   bool ended_ = true;

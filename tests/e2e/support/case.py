@@ -47,7 +47,7 @@ class Case:
         self._wires = []
         self._tasks = []
 
-    async def gateway(self, upstream, *, start=None, **settings):
+    async def gateway(self, upstream, /, *, start=None, **settings):
         """`settings`: keys of the file. `start`: what Gateway.start takes."""
         config = upstream if isinstance(upstream, dict) else configuration(upstream, **settings)
         if self.workers:

@@ -16,7 +16,7 @@ SANITIZER = re.compile(r"(ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime e
 STOP_PATIENCE = 45.0  # more than the default graceMs
 
 
-def configuration(upstream, **settings):
+def configuration(upstream, /, **settings):
     """A whole configuration: one upstream for everything, one worker, a free port, unless `settings` say otherwise."""
     url = upstream if isinstance(upstream, str) else upstream.url
     whole = {"listen": ["127.0.0.1:0"], "workers": 1, "upstreams": {"u": url},
