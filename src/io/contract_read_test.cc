@@ -63,6 +63,7 @@ TEST_P(ContractRead, APausedStreamStallsItsPeerAndLosesNothing) {
   const Pair pair = accept_pair(&owner);
   const std::size_t sent = flood(*pair.peer, [&] { quiet_turns(1); });
   EXPECT_LT(sent, kStallLimitBytes);
+  RecordProperty("bytes_that_the_peer_could_send", static_cast<int>(sent));
   quiet_turns();
   EXPECT_EQ(pair.peer->send("more"), 0U);
   EXPECT_TRUE(pair.stream->readable());
@@ -98,6 +99,69 @@ TEST_P(ContractRead, AFinIsSeenBehindAFullWindow) {
   const Taken taken = take_exactly(*pair.stream, sent + 1);
   EXPECT_TRUE(taken.bytes == pattern(sent));
   EXPECT_EQ(taken.end, Take::Kind::fin);
+}
+
+// More receives than a backend completes on its own account: from then on nothing is received, only
+// looked for.
+std::size_t pile_up(Peer& peer, const std::function<void()>& turn) {
+  std::size_t sent = 0;
+  for (int i = 0; i < 40; ++i) {
+    sent += peer.send(pattern(500, sent));
+    turn();
+  }
+  return sent;
+}
+
+TEST_P(ContractRead, AFinIsSeenBehindManyReceivesThatNobodyTook) {
+  Owner owner;
+  const Pair pair = accept_pair(&owner);
+  const std::size_t sent = pile_up(*pair.peer, [&] { quiet_turns(1); });
+  EXPECT_EQ(owner.runs, 1);  // what lies there is no news
+  pair.peer->finish();
+  ASSERT_TRUE(turn_until([&] { return pair.stream->peer_finished(); }));
+  EXPECT_EQ(owner.runs, 2);
+  const Taken taken = take_exactly(*pair.stream, sent + 1);
+  EXPECT_TRUE(taken.bytes == pattern(sent));
+  EXPECT_EQ(taken.end, Take::Kind::fin);
+}
+
+TEST_P(ContractRead, AResetIsSeenBehindManyReceivesThatNobodyTook) {
+  Owner owner;
+  const Pair pair = accept_pair(&owner);
+  pile_up(*pair.peer, [&] { quiet_turns(1); });
+  pair.peer->reset();
+  ASSERT_TRUE(turn_until([&] { return pair.stream->failed(); }));
+  EXPECT_EQ(pair.stream->error(), ECONNRESET);
+  EXPECT_EQ(owner.runs, 2);
+  EXPECT_EQ(take_all(*pair.stream).end, Take::Kind::failed);
+}
+
+TEST_P(ContractRead, AfterALongPauseTheStreamGoesOn) {
+  Owner owner;
+  const Pair pair = accept_pair(&owner);
+  std::size_t sent = pile_up(*pair.peer, [&] { quiet_turns(1); });
+  EXPECT_TRUE(take_exactly(*pair.stream, sent).bytes == pattern(sent));
+  for (int round = 0; round < 3; ++round) {
+    const int runs = owner.runs;
+    pair.peer->send("next");
+    ASSERT_TRUE(turn_until([&] { return owner.runs > runs; }));
+    EXPECT_EQ(take_exactly(*pair.stream, 4).bytes, "next");
+  }
+}
+
+// Both directions of the peer have ended for us, and still a reset must show: the client is gone.
+TEST_P(ContractRead, AResetBehindAFinIsSeen) {
+  Owner owner;
+  const Pair pair = accept_pair(&owner);
+  pair.peer->finish();
+  ASSERT_TRUE(turn_until([&] { return pair.stream->peer_finished(); }));
+  EXPECT_EQ(take_all(*pair.stream).end, Take::Kind::fin);
+  quiet_turns();
+  const int runs = owner.runs;
+  pair.peer->reset();
+  ASSERT_TRUE(turn_until([&] { return pair.stream->failed(); }));
+  EXPECT_GT(owner.runs, runs);
+  EXPECT_EQ(take_all(*pair.stream).end, Take::Kind::failed);
 }
 
 TEST_P(ContractRead, AResetIsSeenWhilePaused) {

@@ -15,16 +15,21 @@ class Gateway::RouteSite final : public route::Site {
   explicit RouteSite(const Setup& setup) : table_(setup.table) {}
 
   route::Verdict decide(const http::RequestHead& head) override {
-    std::string_view target = head.target;
-    if (head.form == http::TargetForm::absolute) {
-      target = head.target.substr(static_cast<std::size_t>(head.path.data() - head.target.data()));
-    }
+    const std::string_view target = behind_authority(head);
     const Result<route::Decision> decision = table_.decide(head.method_text, target);
     if (!decision) return decision.error().kind;
     return *decision;
   }
 
  private:
+  // The path and query as they were sent; "" where an absolute-form has neither.
+  static std::string_view behind_authority(const http::RequestHead& head) {
+    if (head.form == http::TargetForm::asterisk) return "*";
+    if (head.form != http::TargetForm::absolute) return head.target;
+    const char* end = head.authority.data() + head.authority.size();
+    return head.target.substr(static_cast<std::size_t>(end - head.target.data()));
+  }
+
   const route::Table& table_;
 };
 

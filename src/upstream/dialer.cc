@@ -87,6 +87,7 @@ void Dialer::begin_race(Time now) {
   next_ = 0;
   next_due_ = now;
   no_port_ = false;
+  unavailable_ = 0;
   state_ = State::racing;
 }
 
@@ -150,8 +151,12 @@ Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
 // The error that says most about the endpoint is kept: refused before others, a timeout last.
 void Dialer::note_failure(const SocketAddress& to, Error error) {
   endpoint_->services().counters.add(Counter::connects_failed);
-  if (error.kind == ErrorKind::ports_exhausted) no_port_ = true;
+  if (error.kind == ErrorKind::ports_exhausted) {
+    ++unavailable_;
+    no_port_ = no_port_ || (to.ip() != nullptr && endpoint_->name().winner() == to.ip()->ip);
+  }
   const bool better = error_.kind == ErrorKind::none ||
+                      error_.kind == ErrorKind::ports_exhausted ||
                       error.kind == ErrorKind::connection_refused ||
                       error_.kind == ErrorKind::connection_timeout;
   if (!better) return;
@@ -159,9 +164,16 @@ void Dialer::note_failure(const SocketAddress& to, Error error) {
   failed_address_ = to;
 }
 
+// A machine without IPv6 says EADDRNOTAVAIL for ::1 too. So it counts as a want of ports only from an address that has
+// worked before, or from all of them.
+bool Dialer::lacks_ports() const { return no_port_ || unavailable_ == address_count(); }
+
 void Dialer::all_failed(Time now) {
   endpoint_->name().doubt(now);
-  if (!no_port_) return fail(error_);
+  if (!lacks_ports()) {
+    if (error_.kind == ErrorKind::ports_exhausted) error_.kind = ErrorKind::connection_failed;
+    return fail(error_);
+  }
   if (now < ports_due_ && endpoint_->wait_for_port(port_wait_)) {
     state_ = State::port_wait;
     return;

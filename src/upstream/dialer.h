@@ -58,6 +58,7 @@ class Dialer {
   bool try_next(Time now);
   Result<io::StreamPtr> connect(const SocketAddress& address);
   void note_failure(const SocketAddress& address, Error error);
+  bool lacks_ports() const;
   void all_failed(Time now);
   void fail(Error error);
   void end_waits();
@@ -75,7 +76,8 @@ class Dialer {
   Time next_due_{};       // when the next address joins the race
   Time ports_due_{};      // when waiting for a port ends
   std::size_t next_ = 0;  // the next address to try
-  bool no_port_ = false;  // some address had no free port in this race
+  bool no_port_ = false;  // the address that accepted last time had no free port in this race
+  std::size_t unavailable_ = 0;  // addresses that said EADDRNOTAVAIL in this race
   Error error_;
   SocketAddress failed_address_;
   std::vector<Attempt> attempts_;

@@ -6,10 +6,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "http/text.h"
+
 namespace hushgate::upstream {
 namespace {
 
+// RFC 6761 section 6.3: localhost and what is below it is loopback, both kinds, whatever a hosts file forgot. A dev server
+// may listen on either only.
+bool is_localhost(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  constexpr std::string_view kName = "localhost";
+  if (host.size() < kName.size()) return false;
+  const std::string_view end = host.substr(host.size() - kName.size());
+  if (!http::equals_lower(end, kName)) return false;
+  return host.size() == kName.size() || host[host.size() - kName.size() - 1] == '.';
+}
+
 NameAnswer resolve(const std::string& host) {
+  if (is_localhost(host)) {
+    return std::vector<IpAddress>{*IpAddress::parse("::1"), IpAddress::v4(127, 0, 0, 1)};
+  }
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -121,6 +137,7 @@ void Name::doubt(Time now) {
 }
 
 void Name::prefer(const IpAddress& winner) {
+  winner_ = winner;
   const auto found = std::ranges::find(addresses_, winner);
   if (found != addresses_.end()) std::rotate(addresses_.begin(), found, found + 1);
 }
@@ -128,9 +145,8 @@ void Name::prefer(const IpAddress& winner) {
 void Name::answered(NameAnswer answer) {
   under_way_ = false;
   if (answer) {
-    const IpAddress preferred = addresses_.empty() ? IpAddress{} : addresses_.front();
     addresses_ = interleaved(std::move(*answer));
-    prefer(preferred);
+    if (winner_) prefer(*winner_);
     state_ = State::known;
     answered_at_ = loop_.now();
   } else if (state_ != State::known) {

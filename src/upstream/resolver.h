@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -95,6 +96,8 @@ class Name {
   void doubt(Time now);
   // This address was the first to accept: it is tried first from now on.
   void prefer(const IpAddress& winner);
+  // The last one that accepted.
+  const std::optional<IpAddress>& winner() const { return winner_; }
 
  private:
   void ask(Time now);
@@ -106,6 +109,7 @@ class Name {
   State state_ = State::unasked;
   bool under_way_ = false;
   std::vector<IpAddress> addresses_;
+  std::optional<IpAddress> winner_;
   Error error_;
   Time asked_at_{};
   Time answered_at_{};

@@ -5,6 +5,10 @@ class Fault(AssertionError):
     """What a case found wrong."""
 
 
+class Ended(Fault):
+    """The peer ended before what was expected of it was whole."""
+
+
 def check(condition, text):
     if not condition:
         raise Fault(text)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 
-from .message import Fault, response_bytes
+from .message import Ended, Fault, response_bytes
 from .wire import PATIENCE, Wire
 
 
@@ -62,6 +62,8 @@ class Upstream:
     async def _play(self, wire):
         try:
             await self.script(wire)
+        except Ended:
+            pass  # a cut request: whether that is right is for the case to say
         except Fault as fault:
             self.faults.append(fault)
         finally:

@@ -5,7 +5,7 @@ import socket
 import struct
 import time
 
-from .message import Fault, Request, Response, parse_request_head, parse_response_head
+from .message import Ended, Fault, Request, Response, parse_request_head, parse_response_head
 
 now = time.monotonic
 PATIENCE = 20.0  # seconds that an expected event may take on a loaded machine
@@ -138,7 +138,7 @@ class Wire(asyncio.Protocol):
         if not await self.until(lambda: len(self.buffer) >= count or self.end, seconds):
             raise Fault(f"{len(self.buffer)} of {count} bytes after {seconds} s: {bytes(self.buffer[:80])!r}")
         if len(self.buffer) < count:
-            raise Fault(f"ended ({self.end}) after {len(self.buffer)} of {count} bytes")
+            raise Ended(f"ended ({self.end}) after {len(self.buffer)} of {count} bytes")
         taken = bytes(self.buffer[:count])
         del self.buffer[:count]
         return taken
@@ -149,7 +149,7 @@ class Wire(asyncio.Protocol):
             raise Fault(f"no {mark!r} within {seconds} s in {bytes(self.buffer[:160])!r}")
         at = self.buffer.find(mark)
         if at < 0:
-            raise Fault(f"ended ({self.end}) before {mark!r}: {bytes(self.buffer[:160])!r}")
+            raise Ended(f"ended ({self.end}) before {mark!r}: {bytes(self.buffer[:160])!r}")
         return await self.take(at + len(mark))
 
     async def rest(self, seconds=PATIENCE):
