@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "app/command_line.h"
@@ -107,7 +107,7 @@ int run_demo(const DemoOptions& options, const std::function<int(const config::C
   const auto upstream = DemoThread::start({}, print_if_cancelled);
   if (!upstream) {
     print(stderr, fmt::format("hushgate: the demo's upstream could not be started: {}\n",
-                              std::strerror(upstream.error().os_error)));
+                              std::generic_category().message(upstream.error().os_error)));
     return kExitFailed;
   }
   const std::string settings = demo_settings((*upstream)->port());

@@ -6,6 +6,7 @@
 
 #include "app/check.h"
 #include "app/command_line.h"
+#include "app/demo.h"
 #include "app/serve.h"
 #include "app/settings.h"
 #include "io/process.h"
@@ -41,7 +42,7 @@ int run(const std::vector<std::string>& arguments) {
     case Verb::check: return run_check(*command);
     case Verb::version: fmt::print("hushgate {}\n", HUSHGATE_VERSION); return kExitDone;
     case Verb::help: fmt::print("{}", command->text); return kExitDone;
-    case Verb::demo: return kExitFailed;
+    case Verb::demo: return run_demo({environment(), command->overrides}, serve);
   }
   return kExitUsage;
 }

@@ -20,9 +20,7 @@ void mark_named(FieldList& fields, std::string_view option) {
 
 void add_option(ConnectionOptions& connection, FieldList& fields, std::string_view option) {
   if (option.empty()) return;
-  if (!is_token(option)) {
-    connection.close = true;
-  } else if (equals_lower(option, "close")) {
+  if (!is_token(option) || equals_lower(option, "close")) {
     connection.close = true;
   } else if (equals_lower(option, "keep-alive")) {
     connection.keep_alive = true;

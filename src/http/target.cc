@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -33,7 +34,7 @@ bool is_ipv6(std::string_view text) {
   if (text.size() >= copy.size()) return false;
   if (text.find('\0') != std::string_view::npos) return false;
   std::memcpy(copy.data(), text.data(), text.size());
-  in6_addr address;
+  in6_addr address{};
   return inet_pton(AF_INET6, copy.data(), &address) == 1;
 }
 

@@ -1,5 +1,5 @@
-// Points in time at which a runnable is to run: the sweep, the steps of an address race, backoff, the accept pause. Few
-// and short; budgets live in the wheel.
+// Points in time at which a runnable is to run: the sweep, the steps of an address race, backoff,
+// the accept pause. Few and short; budgets live in the wheel.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace hushgate::io {
 
 class AlarmQueue;
 
-// Rings once: makes its target ready at the first turn that begins at or after `due`. Cancels itself when destroyed.
+// Rings once: makes its target ready at the first turn that begins at or after `due`. Cancels
+// itself when destroyed.
 class Alarm {
  public:
   explicit Alarm(Runnable& target) : target_(target) {}

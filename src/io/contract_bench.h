@@ -141,6 +141,8 @@ class Contract : public testing::TestWithParam<const char*> {
   PeerRead peer_receive_to_end(Peer& peer);
   // Writes until the stream refuses, continuing the pattern at `offset`. How many bytes it took.
   static std::size_t fill(Stream& stream, std::size_t offset = 0);
+  // The same until both kernels are full too.
+  std::size_t fill_up(Stream& stream);
 
  private:
   std::unique_ptr<Bench> bench_;

@@ -138,6 +138,16 @@ PeerRead Contract::peer_receive_to_end(Peer& peer) {
   return all;
 }
 
+std::size_t Contract::fill_up(Stream& stream) {
+  std::size_t total = 0;
+  for (int i = 0; i < 200 && stream.writable(); ++i) {
+    total += fill(stream, total);
+    quiet_turns(3);
+  }
+  EXPECT_FALSE(stream.writable());
+  return total;
+}
+
 std::size_t Contract::fill(Stream& stream, std::size_t offset) {
   std::size_t total = 0;
   while (total < kFillLimitBytes && stream.writable()) {

@@ -256,6 +256,21 @@ TEST_P(ContractRead, ALeaseEndsInItsTurnAndTheBufferIsLentAgain) {
   }
 }
 
+TEST_P(ContractRead, StreamsThatNobodyReadsDoNotStarveTheOthers) {
+  Acceptor acceptor;
+  const auto listener = listen(acceptor);
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (int i = 0; i < 350; ++i) {
+    peers.push_back(bench().connect(listener->address(), Window::usual));
+    peers.back()->send("unread");
+  }
+  ASSERT_TRUE(turn_until([&] { return acceptor.streams.size() == peers.size(); }));
+  quiet_turns(3);
+  const Pair pair = accept_pair(nullptr);
+  pair.peer->send("read");
+  EXPECT_EQ(take_exactly(*pair.stream, 4).bytes, "read");
+}
+
 TEST_P(ContractRead, ALeaseMayBeMovedAndGoesBackOnce) {
   const Pair pair = accept_pair(nullptr);
   pair.peer->send("bytes");

@@ -30,11 +30,7 @@ TEST_P(ContractWrite, PiecesAreSentInOrderAndMayBeReusedAtOnce) {
 TEST_P(ContractWrite, APeerThatStopsReadingIsWrittenToWithinBounds) {
   Owner owner;
   const Pair pair = accept_pair(&owner, Window::small);
-  std::size_t total = 0;
-  for (int i = 0; i < 100 && pair.stream->writable(); ++i) {
-    total += fill(*pair.stream);
-    quiet_turns(3);  // its kernel takes some meanwhile
-  }
+  const std::size_t total = fill_up(*pair.stream);
   EXPECT_GT(total, 0U);
   EXPECT_FALSE(pair.stream->writable());
   EXPECT_EQ(write_text(*pair.stream, "x"), 0U);
@@ -73,8 +69,7 @@ TEST_P(ContractWrite, AcknowledgedBytesAreNotCountedAndNeitherIsTheFin) {
 TEST_P(ContractWrite, AnAbortDuringABlockedSendEndsTheStreamAtOnce) {
   auto owner = std::make_unique<Owner>();
   Pair pair = accept_pair(owner.get(), Window::small);
-  fill(*pair.stream);
-  quiet_turns();
+  fill_up(*pair.stream);
   const int runs = owner->runs;
   close(std::move(pair.stream), CloseHow::reset);
   quiet_turns();
@@ -84,7 +79,7 @@ TEST_P(ContractWrite, AnAbortDuringABlockedSendEndsTheStreamAtOnce) {
 
 TEST_P(ContractWrite, CloseWithFinDeliversAllThatWasAccepted) {
   Pair pair = accept_pair(nullptr, Window::small);
-  const std::size_t written = fill(*pair.stream);
+  const std::size_t written = fill_up(*pair.stream);
   ASSERT_GT(written, 0U);
   close(std::move(pair.stream), CloseHow::fin);
   const PeerRead all = peer_receive_to_end(*pair.peer);
@@ -94,7 +89,7 @@ TEST_P(ContractWrite, CloseWithFinDeliversAllThatWasAccepted) {
 
 TEST_P(ContractWrite, FinishWritingComesBehindAllThatWasAccepted) {
   Pair pair = accept_pair(nullptr, Window::small);
-  const std::size_t written = fill(*pair.stream);
+  const std::size_t written = fill_up(*pair.stream);
   pair.stream->finish_writing();
   const PeerRead all = peer_receive_to_end(*pair.peer);
   EXPECT_EQ(all.end, PeerEnd::fin);
@@ -169,8 +164,7 @@ TEST_P(ContractWrite, WritingToAPeerThatResetFailsForGood) {
 TEST_P(ContractWrite, AResetDuringABlockedSendWakesTheOwner) {
   Owner owner;
   const Pair pair = accept_pair(&owner, Window::small);
-  fill(*pair.stream);
-  quiet_turns();
+  fill_up(*pair.stream);
   const int runs = owner.runs;
   pair.peer->reset();
   ASSERT_TRUE(turn_until([&] { return pair.stream->failed(); }));
@@ -195,6 +189,22 @@ TEST_P(ContractWrite, AStreamDroppedByItsOwnerIsReset) {
   ASSERT_EQ(write_text(*pair.stream, "cut"), 3U);
   pair.stream.reset();
   EXPECT_EQ(peer_receive_to_end(*pair.peer).end, PeerEnd::reset);
+}
+
+TEST_P(ContractWrite, AResetLeavesAtOnceWithoutAnotherTurn) {
+  Owner owner;
+  Pair idle = accept_pair(&owner);
+  Pair blocked = accept_pair(&owner, Window::small);
+  fill_up(*blocked.stream);
+  close(std::move(idle.stream), CloseHow::reset);
+  close(std::move(blocked.stream), CloseHow::reset);
+  bench().deliver();
+  EXPECT_EQ(idle.peer->receive(10).end, PeerEnd::reset);
+  PeerRead read;
+  do {
+    read = blocked.peer->receive(65'536);
+  } while (!read.bytes.empty());
+  EXPECT_EQ(read.end, PeerEnd::reset);
 }
 
 TEST_P(ContractWrite, BothDirectionsOfManyStreamsCarryMuchAtOnce) {

@@ -1,8 +1,8 @@
 #include "io/process.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -31,7 +31,8 @@ Result<void> probe_listen(const SocketAddress& address) {
   if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&raw), size) != 0) {
     return fail(ErrorKind::internal_fault, errno);
   }
-  // With SO_REUSEADDR alone bind() is content beside a socket that is bound but does not listen; listen() is not.
+  // With SO_REUSEADDR alone bind() is content beside a socket that is bound but does not listen;
+  // listen() is not.
   if (::listen(probe.get(), 1) != 0) return fail(ErrorKind::internal_fault, errno);
   return {};
 }

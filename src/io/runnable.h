@@ -7,8 +7,9 @@ namespace hushgate::io {
 
 struct ReadyTag {};
 
-// Made ready by events of its streams, by alarms, deadlines and by hand (Loop::ready). Being made ready twice before it
-// runs is once. Destroying one takes it out of the ready list, so nothing is ever run after its end.
+// Made ready by events of its streams, by alarms, deadlines and by hand (Loop::ready). Being made
+// ready twice before it runs is once. Destroying one takes it out of the ready list, so nothing is
+// ever run after its end.
 class Runnable : public ListNode<ReadyTag> {
  public:
   Runnable() = default;

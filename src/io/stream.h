@@ -1,9 +1,11 @@
-// One connected (or connecting) byte stream, and a listener: what every backend gives to the floors above.
+// One connected (or connecting) byte stream, and a listener: what every backend gives to the floors
+// above.
 //
-// The model is "pull with wake-ups". Nobody above waits inside a call: take() and write() do what can be done now and say
-// how far they came; when more can be done, the stream's owner is made ready. Not calling take() *is* the pause: no
-// bytes are read from the kernel beyond a backend's small, named number of completed receives, and a FIN or a reset is
-// still seen and still wakes the owner.
+// The model is "pull with wake-ups". Nobody above waits inside a call: take() and write() do what
+// can be done now and say how far they came; when more can be done, the stream's owner is made
+// ready. Not calling take() *is* the pause: no bytes are read from the kernel beyond a backend's
+// small, named number of completed receives, and a FIN or a reset is still seen and still wakes the
+// owner.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +31,9 @@ class Lender {
   ~Lender() = default;
 };
 
-// Received bytes in a buffer of the loop's. Move-only. It must end in the turn in which it was taken: what is wanted
-// longer is copied out. At most one lease of a loop is alive at any time (asserted): the buffers are shared by all.
+// Received bytes in a buffer of the loop's. Move-only. It must end in the turn in which it was
+// taken: what is wanted longer is copied out. At most one lease of a loop is alive at any time
+// (asserted): the buffers are shared by all.
 class Lease {
  public:
   Lease() = default;
@@ -67,7 +70,7 @@ struct Take {
     data,     // `lease` holds at least one byte
     nothing,  // none now; the owner is made ready when that changes
     fin,      // the peer's orderly end; returned again on every further take
-    failed,   // the connection is dead (reset, keep-alive probes unanswered...); `os_error` says how
+    failed,  // the connection is dead (reset, keep-alive probes unanswered...); `os_error` says how
   };
   Kind kind = Kind::nothing;
   Lease lease{};
@@ -75,7 +78,8 @@ struct Take {
 };
 
 enum class CloseHow : std::uint8_t {
-  // Orderly: what was accepted is still delivered, then FIN. (With unread bytes the kernel sends a reset instead.)
+  // Orderly: what was accepted is still delivered, then FIN. (With unread bytes the kernel sends a
+  // reset instead.)
   fin,
   // SO_LINGER{1,0}: a reset at once, undelivered bytes are dropped, no TIME_WAIT is left.
   reset,
@@ -87,42 +91,48 @@ struct KeepAlive {
   int probes;
 };
 
-// Created by Backend::connect or by a listener; lives in its backend's slab and never moves. The owner is made ready
-// when the stream becomes connected or fails to, readable, writable again after a short write, half-closed by the peer,
-// or dead. Flags are set by the backend while it collects events and are exact for the turn.
+// Created by Backend::connect or by a listener; lives in its backend's slab and never moves. The
+// owner is made ready when the stream becomes connected or fails to, readable, writable again after
+// a short write, half-closed by the peer, or dead. Flags are set by the backend while it collects
+// events and are exact for the turn.
 class Stream {
  public:
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Null: nobody is woken (events are kept in the flags). The owner must outlive the stream or set another one.
+  // Null: nobody is woken (events are kept in the flags). The owner must outlive the stream or set
+  // another one.
   void set_owner(Runnable* owner) { owner_ = owner; }
 
   // Connecting has not ended yet. When it has, failed() tells how.
   bool connecting() const { return flags_ & kConnecting; }
-  // take() may give something other than `nothing`: bytes, a FIN or a failure. Edge-like: it stays true until take()
-  // finds nothing, so who goes to sleep without having drained a stream it wants to read makes itself ready again.
+  // take() may give something other than `nothing`: bytes, a FIN or a failure. Edge-like: it stays
+  // true until take() finds nothing, so who goes to sleep without having drained a stream it wants
+  // to read makes itself ready again.
   bool readable() const { return flags_ & kReadable; }
   // False after a write that was not accepted whole, until the owner is woken for it.
   bool writable() const { return flags_ & kWritable; }
   // The peer has sent FIN; unread bytes may still lie before it. Seen without taking.
   bool peer_finished() const { return flags_ & kPeerFinished; }
-  // Dead: reset, refused, unreachable, timed out by keep-alive. error() is the errno. Seen without taking; bytes that
-  // were received before may still be taken on some backends, and then `failed` is returned.
+  // Dead: reset, refused, unreachable, timed out by keep-alive. error() is the errno. Seen without
+  // taking; bytes that were received before may still be taken on some backends, and then `failed`
+  // is returned.
   bool failed() const { return flags_ & kFailed; }
   int error() const { return error_; }
 
   // Receives once. Never blocks.
   virtual Take take() = 0;
-  // Offers pieces in order; returns how many bytes were accepted (0 when none can be now). A piece may be reused when
-  // the call returns. Failure: the connection is dead (EPIPE, ECONNRESET...). At most kMaxPieces pieces.
+  // Offers pieces in order; returns how many bytes were accepted (0 when none can be now). A piece
+  // may be reused when the call returns. Failure: the connection is dead (EPIPE, ECONNRESET...). At
+  // most kMaxPieces pieces.
   virtual Result<std::size_t> write(std::span<const Bytes> pieces) = 0;
   // FIN behind everything accepted so far.
   virtual void finish_writing() = 0;
   // Bytes accepted by write() that the peer has not acknowledged yet (TIOCOUTQ).
   virtual std::size_t unacknowledged() = 0;
-  // Events that the kernel has for this stream but that this turn has not collected are looked at now: true when there
-  // is nothing to be read, no FIN and no failure. Used before a pooled connection is given a request.
+  // Events that the kernel has for this stream but that this turn has not collected are looked at
+  // now: true when there is nothing to be read, no FIN and no failure. Used before a pooled
+  // connection is given a request.
   virtual bool still_quiet() = 0;
   virtual void set_keep_alive(const KeepAlive& keep_alive) = 0;
   // The object is gone afterwards. Its owner is not woken for it any more.
@@ -156,13 +166,15 @@ inline void close(StreamPtr stream, CloseHow how) {
   if (stream) stream.release()->close(how);
 }
 
-// Receives what a listener accepts. Called while the ready list is run, never while events are collected.
+// Receives what a listener accepts. Called while the ready list is run, never while events are
+// collected.
 class AcceptHandler {
  public:
   // The stream has no owner yet.
   virtual void accepted(StreamPtr stream) = 0;
-  // accept(2) failed for want of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM). Return true when something
-  // was freed and accepting may go on at once; otherwise the listener stands still until resume().
+  // accept(2) failed for want of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM). Return
+  // true when something was freed and accepting may go on at once; otherwise the listener stands
+  // still until resume().
   virtual bool out_of_descriptors() = 0;
 
  protected:

@@ -8,7 +8,8 @@ namespace hushgate::io {
 namespace {
 
 constexpr std::size_t kClassBytes = 64;
-constexpr std::size_t kClasses = 32;  // frames up to 2 KiB are kept; larger ones are a mistake in a coroutine's locals
+constexpr std::size_t kClasses =
+    32;  // frames up to 2 KiB are kept; larger ones are a mistake in a coroutine's locals
 
 struct FreeFrame {
   FreeFrame* next;

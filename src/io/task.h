@@ -1,6 +1,7 @@
-// Coroutine tasks. A Task starts when it is awaited and hands over by symmetric transfer; a root task is started by
-// start() and tells its owner when it has returned. Frames come from a per-thread store, so that a warm worker allocates
-// none. Nobody destroys a suspended coroutine: what it waits for is made to end, and it unwinds.
+// Coroutine tasks. A Task starts when it is awaited and hands over by symmetric transfer; a root
+// task is started by start() and tells its owner when it has returned. Frames come from a
+// per-thread store, so that a warm worker allocates none. Nobody destroys a suspended coroutine:
+// what it waits for is made to end, and it unwinds.
 #pragma once
 
 #include <coroutine>
@@ -14,7 +15,8 @@
 
 namespace hushgate::io {
 
-// Coroutine frames by size class, one store per thread. Freed frames are kept for the next of their class.
+// Coroutine frames by size class, one store per thread. Freed frames are kept for the next of their
+// class.
 void* allocate_frame(std::size_t size);
 void free_frame(void* frame, std::size_t size) noexcept;
 
@@ -109,9 +111,10 @@ class [[nodiscard]] Task<void> {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// What a root coroutine waits on: everything that concerns it (its streams' events, its deadlines and alarms) makes one
-// Wakeup ready, and the coroutine looks at the state of its things when it resumes. `after` runs when the coroutine has
-// gone back to sleep or has returned; there its owner may delete it.
+// What a root coroutine waits on: everything that concerns it (its streams' events, its deadlines
+// and alarms) makes one Wakeup ready, and the coroutine looks at the state of its things when it
+// resumes. `after` runs when the coroutine has gone back to sleep or has returned; there its owner
+// may delete it.
 class Wakeup : public Runnable {
  public:
   bool await_ready() const noexcept { return false; }

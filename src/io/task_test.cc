@@ -53,7 +53,9 @@ TEST(Task, FramesAreUsedAgain) {
 
 class Sleeper final : public Wakeup {
  public:
-  explicit Sleeper(std::string& trace) : trace_(trace) { root_ = live(); }
+  Sleeper(std::unique_ptr<Sleeper>& self, std::string& trace) : self_(self), trace_(trace) {
+    root_ = live();
+  }
   void begin() {
     root_.start();
     after_run();
@@ -75,9 +77,10 @@ class Sleeper final : public Wakeup {
   }
   void after_run() override {
     trace_ += root_.done() ? "done" : "asleep ";
-    if (root_.done()) delete this;
+    if (root_.done()) self_.reset();
   }
 
+  std::unique_ptr<Sleeper>& self_;
   std::string& trace_;
   Task<void> root_;
 };
@@ -85,7 +88,8 @@ class Sleeper final : public Wakeup {
 TEST(Wakeup, ResumesWhoeverWaitsAndEndsInItsOwnersHands) {
   SimLoop sim;
   std::string trace;
-  auto* sleeper = new Sleeper(trace);
+  std::unique_ptr<Sleeper> sleeper;
+  sleeper = std::make_unique<Sleeper>(sleeper, trace);
   sleeper->begin();
   sim.loop.ready(*sleeper);
   sim.loop.turn(Time::min());
@@ -95,6 +99,7 @@ TEST(Wakeup, ResumesWhoeverWaitsAndEndsInItsOwnersHands) {
   sim.loop.ready(*sleeper);
   sim.loop.turn(Time::min());
   EXPECT_EQ(trace, "begun asleep woken asleep woken asleep last done");
+  EXPECT_EQ(sleeper, nullptr);
 }
 
 }  // namespace

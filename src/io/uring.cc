@@ -136,11 +136,7 @@ void UringBackend::on_completion(const io_uring_cqe& cqe, ReadyList& ready) {
   if (kind == UringKind::cancel) return;  // it came too late: the operation had ended
   if (kind == UringKind::accept) return on_accept(token, cqe, ready);
   UringStream& stream = streams_[token.slot];
-  if (!stream.matches(token)) {
-    // Slots are reclaimed only when everything submitted has completed.
-    HG_ASSERT(false);
-    return;
-  }
+  HG_ASSERT(stream.matches(token));  // slots are reclaimed when everything submitted has completed
   if (!stream.on_completion(kind, cqe.res, cqe.flags)) return;
   Runnable* owner = stream.owner();
   if (owner != nullptr && !owner->linked()) ready.push_back(*owner);

@@ -24,7 +24,8 @@ void Wheel::set(Deadline& deadline, Time due) {
 
 void Wheel::arm() { loop_.set_alarm(alarm_, loop_.now() + period_); }
 
-// A deadline later than now shares the slot of an earlier round, or lies in the current tick: it stays.
+// A deadline later than now shares the slot of an earlier round, or lies in the current tick: it
+// stays.
 void Wheel::sweep_slot(std::size_t slot) {
   IntrusiveList<Deadline, WheelTag>& list = slots_[slot];
   Deadline* deadline = list.empty() ? nullptr : &list.front();

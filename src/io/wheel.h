@@ -1,8 +1,9 @@
-// Budgets: one hashed wheel per worker for the deadlines of both sides. Setting, moving and clearing are O(1); a sweep
-// costs what has expired (and what shares its slots in a later round), not what is open.
+// Budgets: one hashed wheel per worker for the deadlines of both sides. Setting, moving and
+// clearing are O(1); a sweep costs what has expired (and what shares its slots in a later round),
+// not what is open.
 //
-// Nothing expires before its deadline. A sweep happens every `period` while anything is linked, so nothing outlives its
-// deadline by more than one period.
+// Nothing expires before its deadline. A sweep happens every `period` while anything is linked, so
+// nothing outlives its deadline by more than one period.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace hushgate::io {
 class Wheel;
 struct WheelTag {};
 
-// A budget that somebody may use up. When it has expired the target is made ready and finds expired() true; it decides
-// what that means (a deadline that was lengthened meanwhile is simply set again).
+// A budget that somebody may use up. When it has expired the target is made ready and finds
+// expired() true; it decides what that means (a deadline that was lengthened meanwhile is simply
+// set again).
 class Deadline : public ListNode<WheelTag> {
  public:
   explicit Deadline(Runnable& target) : target_(target) {}

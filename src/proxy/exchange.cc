@@ -158,6 +158,7 @@ ShouldRetry Exchange::should_retry() const {
 void Exchange::write_error_answer() {
   const ErrorKind kind = record.error.kind;
   record.status = facts(kind).status;
+  if (request_id.empty()) choose_request_id();  // a head that never became complete
   client_framing_ = http::FramingKind::length;
   context_.counters.add(Counter::exchanges_failed);
   write_error(client_out_.tail(), {.kind = kind,

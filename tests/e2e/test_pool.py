@@ -2,7 +2,8 @@
 
 import asyncio
 
-from support import case, check, chunk_bytes, LAST_CHUNK, not_before, now, request_bytes, response_bytes
+from support import LAST_CHUNK, PATIENT_POOL, case, check, chunk_bytes, not_before, now, request_bytes, \
+    response_bytes
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE", "PURGE", "QUERY")
@@ -40,7 +41,7 @@ async def used_again(t, gateway, upstream, peer, target="/again"):
 @case
 async def safe_bodyless_requests_share_a_connection(t):
     upstream = await t.answering()
-    gateway = await t.gateway(upstream)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL)
     for number, method in enumerate(SAFE):
         response = await t.ask(gateway, request_bytes(method, f"/{method}"))
         check(response.status == 200, f"{method}: {response}")
@@ -55,7 +56,7 @@ async def safe_bodyless_requests_share_a_connection(t):
 @case
 async def unsafe_requests_always_take_a_new_connection_and_close_it(t):
     upstream = await t.answering()
-    gateway = await t.gateway(upstream)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL)
     await t.ask(gateway, request_bytes(target="/warm"))
     for method in UNSAFE:
         for fields in ([], [("Idempotency-Key", "7d3c"), ("X-Idempotency-Key", "7d3c")]):
@@ -73,7 +74,7 @@ async def unsafe_requests_always_take_a_new_connection_and_close_it(t):
 @case
 async def a_safe_method_with_a_body_is_unsafe(t):
     upstream = await t.answering()
-    gateway = await t.gateway(upstream)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL)
     await t.ask(gateway, request_bytes(target="/warm"))
     for method in ("GET", "HEAD", "OPTIONS"):
         for chunked in (False, True):
@@ -88,7 +89,7 @@ async def a_safe_method_with_a_body_is_unsafe(t):
 @case
 async def the_most_recently_used_connection_is_taken_first(t):
     upstream = await t.upstream()
-    gateway = await t.gateway(upstream)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL)
     clients, peers = [], []
     for n in range(3):
         clients.append(await t.client(gateway))

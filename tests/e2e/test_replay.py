@@ -2,7 +2,7 @@
 
 import asyncio
 
-from support import case, check, error_of, request_bytes, response_bytes
+from support import PATIENT_POOL, case, check, error_of, request_bytes, response_bytes
 from support.upstream import Upstream
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
@@ -28,7 +28,7 @@ class Scripted(Upstream):
 
 async def behind(t, deed, **settings):
     upstream = await t.listening(Scripted(deed))
-    gateway = await t.gateway(upstream, **settings)
+    gateway = await t.gateway(upstream, upstream=PATIENT_POOL, **settings)
     await t.ask(gateway, request_bytes(target="/warm"))
     return gateway, upstream
 

@@ -45,7 +45,7 @@ async def silence_between_two_pieces_cuts_visibly(t):
         upstream = await t.upstream()
         gateway = await t.gateway(upstream, limits={"upstreamTimeoutMs": 1000})
         wire = await t.client(gateway)
-        wire.send(request_bytes(target="/x"))
+        wire.send(request_bytes(target="/x", version="1.1" if framed else "1.0"))
         peer = await upstream.connection()
         await peer.request()
         peer.send(CHUNKED_HEAD + chunk_bytes(b"a") if framed else b"HTTP/1.1 200 OK\r\n\r\na")

@@ -160,13 +160,15 @@ def not_before(since, until, budget, what="it"):
     check(took <= budget + 1.0 + LATE, f"{what} came only after {took:.3f} s, budget {budget} s")
 
 
-def error_of(response, status, kind=None):
-    """Checks that a response is an error answer of hushgate's own, and returns its object."""
+def error_of(response, status, kind=None, *, of_request=True):
+    """Checks that a response is an error answer of hushgate's own, and returns its object. Without a request there is
+    nothing that an id could name."""
     check(response.status == status, f"not {status}: {response}")
     check(response.get("Content-Type") == "application/json", f"not JSON: {response}")
     error = json.loads(response.body)["error"]
     check(set(error) == {"type", "message", "request_id"}, f"error object: {error}")
-    check(all(isinstance(value, str) and value for value in error.values()), f"error object: {error}")
+    check(all(isinstance(value, str) for value in error.values()), f"error object: {error}")
+    check(error["type"] and error["message"] and (error["request_id"] or not of_request), f"error object: {error}")
     check(response.get("Proxy-Status") is not None, f"no Proxy-Status: {response}")
     if kind:
         check(error["type"] == kind, f"type {error['type']}, not {kind}")

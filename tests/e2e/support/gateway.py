@@ -1,6 +1,7 @@
 """The program under test: started with a file of its own, its words and its log read as they come."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -14,6 +15,9 @@ from .wire import PATIENCE, connect
 ADDRESS = re.compile(r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d+)")
 SANITIZER = re.compile(r"(ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|SUMMARY: \w+Sanitizer)")
 STOP_PATIENCE = 45.0  # more than the default graceMs
+
+
+PATIENT_POOL = {"idleTimeoutMs": 60000}  # upstream.*: no connection expires while a loaded machine takes its time
 
 
 def configuration(upstream, /, **settings):
@@ -140,7 +144,7 @@ class Gateway:
         return self.exchanges(path)[0]
 
     def signal(self, number):
-        if self.exit_code is None:
+        with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
     async def ended(self, seconds=STOP_PATIENCE):

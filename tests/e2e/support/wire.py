@@ -8,6 +8,7 @@ import time
 from .message import Ended, Fault, Request, Response, parse_request_head, parse_response_head
 
 now = time.monotonic
+PIECE = 65536
 PATIENCE = 20.0  # seconds that an expected event may take on a loaded machine
 
 
@@ -98,12 +99,25 @@ class Wire(asyncio.Protocol):
             self.transport.write(data)
 
     async def push(self, data, seconds=PATIENCE):
-        """Sends and waits until the kernel has nearly all of it. False: the peer has gone or does not take it."""
-        self.send(data)
-        try:
-            await asyncio.wait_for(self._writable.wait(), seconds)
-        except asyncio.TimeoutError:
-            return False
+        """Sends piece by piece, as the kernel takes it. False: the peer has gone, or does not take it in time."""
+        return await self._push((data[at:at + PIECE] for at in range(0, len(data), PIECE)), seconds)
+
+    async def pour(self, size, seconds=PATIENCE):
+        """As push, so many equal bytes, of which no copy is held."""
+        whole, rest = divmod(size, PIECE)
+        piece = b"p" * PIECE
+        return await self._push((piece[:PIECE if n < whole else rest] for n in range(whole + 1)), seconds)
+
+    async def _push(self, pieces, seconds):
+        limit = now() + seconds
+        for piece in pieces:
+            if self.lost:
+                return False
+            self.send(piece)
+            try:
+                await asyncio.wait_for(self._writable.wait(), max(limit - now(), 0.001))
+            except asyncio.TimeoutError:
+                return False
         return not self.lost
 
     def unsent(self):
