@@ -42,10 +42,10 @@ class Server {
   proxy::Shared shared_;
   StderrSink sink_;
   LogFormat format_;
-  upstream::SystemNames names_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> running_{0};
   std::vector<std::unique_ptr<Worker>> workers_;
+  upstream::SystemNames names_;  // ends before the loops that it answers to
   std::vector<std::string> listening_;
 };
 

@@ -27,6 +27,7 @@ void Exchange::reopen_attempt() {
       .text("endpoint", record.endpoint.to_string())
       .number("ordinal", record.ordinal);
   abort_upstream();
+  record.error = {};
   response_text_.clear();
   response_scanner_.reset();
   begin_dial();
@@ -85,7 +86,7 @@ void Exchange::use(upstream::ConnectionPtr connection) {
   upstream_deaf_ = false;
   surplus_bytes_ = 0;
   response_complete_ = false;
-  upstream_out_.restart();
+  upstream_out_.restart(kWarmBytes);
   write_upstream_head();
   session_->apply(Event::connected);
 }
@@ -95,7 +96,8 @@ void Exchange::write_upstream_head() {
   http::ConnectionField connection = http::ConnectionField::close;
   if (safe_ || head.method == http::Method::connect) connection = http::ConnectionField::none;
   if (head.wants_upgrade) connection = http::ConnectionField::upgrade;
-  const bool own_host = upstream.host_policy == config::HostPolicy::upstream;
+  const bool own_host =
+      upstream.host_policy == config::HostPolicy::upstream || head.authority.empty();
   http::write_request_head(upstream_out_.tail(), head,
                            {.path_prefix = upstream.prefix,
                             .host = own_host ? std::string_view(upstream.authority) : head.authority,

@@ -20,6 +20,7 @@ Result<SocketAddress> Gateway::Door::open(const SocketAddress& address) {
 
 void Gateway::Door::close() {
   resume_alarm_.cancel();
+  if (held_) turn_away(std::move(held_));
   if (listener_) listener_->drain_and_close();
 }
 
@@ -33,13 +34,15 @@ bool Gateway::Door::admit() {
 }
 
 void Gateway::Door::accepted(io::StreamPtr stream) {
-  if (shortage_ == Shortage::answering && !admit()) return turn_away(std::move(stream));
-  if (shortage_ == Shortage::none && !admit()) {
-    pause();
-    return turn_away(std::move(stream));
-  }
+  if (std::exchange(reserve_lent_, false)) return turn_away(std::move(stream));
+  if (admit()) return let_in(std::move(stream));
+  if (shortage_ == Shortage::answering) return turn_away(std::move(stream));
+  held_ = std::move(stream);
+  pause();
+}
+
+void Gateway::Door::let_in(io::StreamPtr stream) {
   shortage_ = Shortage::none;
-  gateway_.reserve_.refill();
   Session::start(gateway_.context_, std::move(stream), site_);
 }
 
@@ -47,9 +50,9 @@ void Gateway::Door::accepted(io::StreamPtr stream) {
 // help, the reserve lets one in to be told.
 bool Gateway::Door::out_of_descriptors() {
   if (gateway_.make_room()) return true;
-  if (shortage_ == Shortage::answering && gateway_.reserve_.release()) return true;
-  pause();
-  return false;
+  reserve_lent_ = shortage_ == Shortage::answering && gateway_.reserve_.release();
+  if (!reserve_lent_) pause();
+  return reserve_lent_;
 }
 
 void Gateway::Door::pause() {
@@ -64,6 +67,11 @@ void Gateway::Door::pause() {
 
 void Gateway::Door::run() {
   shortage_ = Shortage::answering;
+  if (held_ && admit()) {
+    let_in(std::move(held_));
+  } else if (held_) {
+    turn_away(std::move(held_));
+  }
   listener_->resume();
 }
 

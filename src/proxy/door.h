@@ -34,6 +34,7 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
 
   bool admit();
   void pause();
+  void let_in(io::StreamPtr stream);
   void turn_away(io::StreamPtr stream);
 
   Gateway& gateway_;
@@ -41,6 +42,8 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
   std::unique_ptr<io::Listener> listener_;
   io::Alarm resume_alarm_;
   Shortage shortage_ = Shortage::none;
+  io::StreamPtr held_;           // accepted when there was no room: waits for the pause's end
+  bool reserve_lent_ = false;    // the next one is accepted on the reserve, to be told
 };
 
 }  // namespace hushgate::proxy

@@ -30,24 +30,34 @@ void Exchange::begin(Session& session, Time first_byte) {
   record.began = first_byte;
 }
 
+namespace {
+
+// A warm exchange keeps room for usual heads; what a large one needed goes back.
+void restart(std::string& text) {
+  if (text.capacity() > kWarmBytes) std::string().swap(text);
+  text.clear();
+}
+
+}  // namespace
+
 void Exchange::reset() {
   abort_upstream();
   relay_.unlink();
   session_ = nullptr;
   head.clear();
   request_id.clear();
-  request_text_.clear();
+  restart(request_text_);
   request_scanner_.reset();
   decision_ = {};
   safe_ = false;
   endpoint_ = nullptr;
-  response_text_.clear();
+  restart(response_text_);
   response_scanner_.reset();
   response_.clear();
   response_body_.begin({}, {0, 0});
   client_framing_ = http::FramingKind::none;
-  client_out_.restart();
-  upstream_out_.restart();
+  client_out_.restart(kWarmBytes);
+  upstream_out_.restart(kWarmBytes);
   interims_ = 0;
   surplus_bytes_ = 0;
   response_complete_ = false;

@@ -23,6 +23,8 @@
 namespace hushgate::proxy {
 
 inline constexpr std::size_t kMaxRequestIdBytes = 128;  // of one that a trusted client brings
+inline constexpr std::size_t kWarmBytes = 4'096;         // of each buffer that a spare exchange keeps
+inline constexpr std::size_t kMaxSpareExchanges = 1'024;  // per worker
 inline constexpr int kTurnTakes = 8;  // receives per direction and turn; then others have theirs
 
 // How the exchange is told of in the log.

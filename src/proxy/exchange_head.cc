@@ -1,6 +1,7 @@
 // The request's head: taken, understood, routed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "http/parser.h"
@@ -39,8 +40,10 @@ void Exchange::act_on_head() {
                                                     : http::Lifetime::serving,
   });
   if (!may_stay) session_->apply(Event::last);
-  request_body_.begin(request_framing_, {context_.limits().max_header_bytes - request_text_.size(),
-                                         context_.limits().max_headers - head.fields.size()});
+  const Limits& limits = context_.limits();
+  const std::size_t head_bytes = std::min<std::size_t>(request_text_.size(), limits.max_header_bytes);
+  request_body_.begin(request_framing_, {limits.max_header_bytes - head_bytes,
+                                         limits.max_headers - head.fields.size()});
   route_request();
 }
 

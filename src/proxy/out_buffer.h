@@ -28,8 +28,9 @@ class OutBuffer {
   Result<void> send(io::Stream& stream, std::span<const Bytes> pieces);
   Result<void> flush(io::Stream& stream) { return send(stream, {}); }
 
-  // For the next message on another stream: drops what waits and counts anew; keeps the capacity.
-  void restart() {
+  // For the next message on another stream: drops what waits and counts anew; keeps a capacity of up to `keep_bytes`.
+  void restart(std::size_t keep_bytes) {
+    if (bytes_.capacity() > keep_bytes) std::string().swap(bytes_);
     clear();
     accepted_ = 0;
   }

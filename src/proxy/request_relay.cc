@@ -45,7 +45,7 @@ bool Exchange::relay_request_once() {
     switch (take.kind) {
       case io::Take::Kind::nothing: return false;
       case io::Take::Kind::fin:
-        session_->fail(ErrorKind::client_gone, Event::fin_later);
+        session_->fail_finished();
         return false;
       case io::Take::Kind::failed:
         session_->fail(ErrorKind::client_gone, Event::reset, take.os_error);

@@ -85,7 +85,21 @@ io::Task<> Session::live() {
 
 // --- head
 
+// A client that pipelines has its share of a turn, and no more.
+bool Session::has_had_its_share() {
+  const Time now = context_.loop.now();
+  if (share_turn_ != now) {
+    share_turn_ = now;
+    share_ = 0;
+  }
+  return ++share_ > kTurnExchanges;
+}
+
 io::Task<> Session::read_head() {
+  if (has_had_its_share()) {
+    context_.loop.ready_next_turn(*this);
+    co_await *this;
+  }
   while (idle() || state_.conn == Conn::head) {
     if (take_head_once()) continue;
     judge_client();
@@ -134,7 +148,10 @@ void Session::retire_exchange() {
   if (!exchange_) return;
   acknowledged_base_ += exchange_->client_accepted();
   exchange_->reset();
-  context_.spare_exchanges.push_back(std::move(exchange_));
+  if (context_.spare_exchanges.size() < kMaxSpareExchanges) {
+    context_.spare_exchanges.push_back(std::move(exchange_));
+  }
+  exchange_.reset();
 }
 
 // --- events
@@ -257,6 +274,14 @@ bool Session::look_at_client() {
   }
   fail(ErrorKind::client_gone, Event::fin_later);
   return false;
+}
+
+void Session::fail_finished() {
+  fin_seen_ = true;
+  if (exchange_->record.error.kind == ErrorKind::none) {
+    exchange_->record.error.kind = ErrorKind::client_gone;
+  }
+  apply(Event::fin_later);
 }
 
 void Session::judge_client() {

@@ -16,6 +16,8 @@
 
 namespace hushgate::proxy {
 
+inline constexpr int kTurnExchanges = 16;  // of one connection in one turn
+
 class Session final : public io::Wakeup, public ListNode<SessionTag> {
  public:
   // Owns itself: it is deleted when its connection is closed and its coroutine has returned.
@@ -35,6 +37,8 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   void apply(phase::Event event);
   // The same, `error` being why.
   void fail(ErrorKind kind, phase::Event event, int os_error = 0);
+  // Reading its request met its FIN.
+  void fail_finished();
   // A FIN or a reset of the client is looked at. False: the exchange is over.
   bool look_at_client();
   void judge_client();
@@ -55,6 +59,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::Task<> linger();
   void after_run() override;
 
+  bool has_had_its_share();
   bool take_head_once();
   void discard_once();
   void begin_exchange();
@@ -79,6 +84,8 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   Time turn_since_{};
   std::uint64_t acknowledged_base_ = 0;  // bytes accepted by the kernel in exchanges that are over
   std::uint64_t discarded_ = 0;          // in `closing`
+  Time share_turn_{};
+  int share_ = 0;  // exchanges begun in that turn
   bool fin_seen_ = false;
   io::Task<> life_;
 };

@@ -78,6 +78,7 @@ void Endpoint::put_idle(ConnectionPtr connection, std::optional<std::uint32_t> h
   services_.wheel.set(idle.deadline_, now + limit);
   idle_.push_front(idle);
   ++idle_count_;
+  if (stream.readable()) services_.loop.ready(idle);  // an edge that has passed comes no second time
 }
 
 void Endpoint::end(ConnectionPtr connection) {

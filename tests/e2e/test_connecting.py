@@ -74,21 +74,25 @@ class Full:
         for _ in range(8):
             sock = socket.socket()
             sock.setblocking(False)
-            self.fillers.append(sock)
             try:
                 await asyncio.wait_for(loop.sock_connect(sock, ("127.0.0.1", self.port)), 0.3)
             except asyncio.TimeoutError:
+                sock.close()
                 return self
+            self.fillers.append(sock)
         self.close()
         raise Skip("this kernel lets connects into a full queue")
 
-    def drain(self):
-        self.listener.settimeout(0.2)
-        try:
-            while True:
-                self.fillers.append(self.listener.accept()[0])
-        except OSError:
-            self.listener.setblocking(False)
+    async def accept(self):
+        """The first connection that is not one of those that filled the queue."""
+        loop = asyncio.get_running_loop()
+        ours = {sock.getsockname() for sock in self.fillers}
+        self.listener.setblocking(False)
+        while True:
+            peer, address = await asyncio.wait_for(loop.sock_accept(self.listener), 12)
+            self.fillers.append(peer)
+            if address not in ours:
+                return peer
 
     def close(self):
         for sock in [self.listener, *self.fillers]:
@@ -121,11 +125,8 @@ async def while_there_is_no_connection_the_upload_has_no_clock(t):
         wire = await t.client(gateway)
         wire.send(b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\na")
         await wire.quiet(2.0)
-        full.drain()
         loop = asyncio.get_running_loop()
-        full.listener.setblocking(False)
-        peer, _ = await asyncio.wait_for(loop.sock_accept(full.listener), 12)
-        full.fillers.append(peer)
+        peer = await full.accept()
         wire.send(b"b")
         data = b""
         while not data.endswith(b"ab"):

@@ -30,13 +30,14 @@ async def waiting_response(t, size, framing="length", target="/big", **limits):
 
 async def read_slowly(wire, size, per_second):
     """Takes about so many bytes per second, until `size` have come or the peer has ended."""
-    step = 0.1
+    piece = wire.transport.max_size = 16384  # of one receive
+    begin = now()
     while wire.received < size and not wire.end:
         have = wire.received
         wire.resume()
-        await wire.until(lambda: wire.received - have >= per_second * step or wire.end, step)
+        await wire.until(lambda: wire.received > have or wire.end, 1)
         wire.pause()
-        await asyncio.sleep(step)
+        await asyncio.sleep(max(piece / per_second / 4, begin + wire.received / per_second - now()))
     wire.resume()
 
 

@@ -83,7 +83,7 @@ async def nginx_as_the_upstream(t):
     for name, content in (("big.bin", data), ("index.html", b"<p>hello</p>" * 500)):
         with open(os.path.join(root, name), "wb") as file:
             file.write(content)
-    http = f"server {{ listen 127.0.0.1:{port}; root {root}; keepalive_timeout 1s; gzip on; gzip_min_length 10; }}"
+    http = f"server {{ listen 127.0.0.1:{port}; root {root}; keepalive_timeout 1s; gzip on; gzip_min_length 10; gzip_proxied any; }}"
     async with Nginx(t.directory, port, http) as nginx:
         gateway = await t.gateway(nginx.url)
         response = await t.ask(gateway, request_bytes(target="/big.bin"))

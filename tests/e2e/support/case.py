@@ -125,7 +125,7 @@ async def play(entry, binary, workers):
     """Runs one case. Returns (verdict, text)."""
     test = Case(binary, workers)
     try:
-        async with asyncio.timeout(entry.seconds):
+        async with asyncio.timeout(entry.seconds) as bound:
             await entry.function(test)
         async with asyncio.timeout(60):
             await test.finish()
@@ -134,10 +134,10 @@ async def play(entry, binary, workers):
         with contextlib.suppress(Exception):
             await asyncio.wait_for(test.finish(), 60)
         return "skip", str(skip)
-    except TimeoutError:
-        return "FAIL", f"did not end within {entry.seconds} s"
     except Exception as error:  # the verdict of a case, whatever went wrong
-        text = f"{type(error).__name__}: {error}" if not isinstance(error, Fault) else str(error)
+        text = str(error) if isinstance(error, Fault) else f"{type(error).__name__}: {error}"
+        if bound.expired():
+            text = f"did not end within {entry.seconds} s"
         where = error.__traceback__
         while where and where.tb_next and "support" not in where.tb_next.tb_frame.f_code.co_filename:
             where = where.tb_next
