@@ -4,6 +4,7 @@ namespace hushgate::admin {
 namespace {
 
 constexpr std::uint16_t kOk = 200;
+constexpr std::uint16_t kNotAllowed = 405;
 constexpr std::uint16_t kUnavailable = 503;
 
 bool is_read(http::Method method) {
@@ -14,11 +15,17 @@ bool is_read(http::Method method) {
 
 route::Verdict AdminSite::decide(const http::RequestHead& head) {
   if (head.path != "/healthz") return ErrorKind::no_route;
-  if (!is_read(head.method)) return ErrorKind::method_not_allowed;
-  if (health_() == Health::stopping) {
-    return route::SiteAnswer{kUnavailable, "text/plain", "stopping"};
+  if (!is_read(head.method)) {
+    return route::SiteAnswer{.status = kNotAllowed,
+                             .content_type = "text/plain",
+                             .body = "only GET and HEAD",
+                             .fields = "Allow: GET, HEAD\r\n"};
   }
-  return route::SiteAnswer{kOk, "text/plain", "ok"};
+  if (health_() == Health::stopping) {
+    return route::SiteAnswer{
+        .status = kUnavailable, .content_type = "text/plain", .body = "stopping"};
+  }
+  return route::SiteAnswer{.status = kOk, .content_type = "text/plain", .body = "ok"};
 }
 
 }  // namespace hushgate::admin

@@ -18,7 +18,7 @@ class AdminSite final : public route::Site {
   // `health` is asked once for each request to /healthz, on the thread that calls decide().
   explicit AdminSite(std::function<Health()> health) : health_(std::move(health)) {}
 
-  // A SiteAnswer, no_route or method_not_allowed; never a Decision. The query is not looked at.
+  // A SiteAnswer or no_route; never a Decision. The query is not looked at.
   route::Verdict decide(const http::RequestHead& head) override;
 
  private:

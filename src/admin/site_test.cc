@@ -58,7 +58,7 @@ TEST(AdminSite, HealthTurnsToStoppingBetweenTwoRequests) {
 
 TEST(AdminSite, OtherMethodsAreNotAllowedOnHealth) {
   AdminSite site([] { return Health::serving; });
-  const Outcome refused{.error = ErrorKind::method_not_allowed};
+  const Outcome refused{.status = 405, .body = "only GET and HEAD"};
   for (const char* line : {"POST /healthz", "PUT /healthz", "DELETE /healthz", "OPTIONS /healthz",
                            "TRACE /healthz", "PATCH /healthz", "PURGE /healthz"}) {
     EXPECT_EQ(ask(site, line), refused) << line;

@@ -67,9 +67,8 @@ Door door_of(const config::ListenAddress& listen) {
   IpAddress ip = listen.address.ip;
   const bool any = listen.family == config::ListenFamily::any || ip == IpAddress();
   if (any) ip = IpAddress::v4(127, 0, 0, 1);
-  Door door{.address = ip.to_string(), .port = "PORT"};
+  Door door{.address = ip.to_string(), .port = std::to_string(listen.address.port)};
   door.host = door.address.contains(':') ? '[' + door.address + ']' : door.address;
-  if (listen.address.port != 0) door.port = std::to_string(listen.address.port);
   return door;
 }
 
@@ -86,7 +85,7 @@ void print_if_cancelled(const DemoEvent& event) {
 }  // namespace
 
 std::string demo_settings(std::uint16_t upstream_port) {
-  return fmt::format(R"({{
+  return fmt::format(R"({{  // what the demo runs with; flags and environment win over it
   "listen": ["127.0.0.1:8787"],
   "upstreams": {{ "demo": "http://127.0.0.1:{}" }},  // built in
   "routes": [{{ "path": "/", "upstream": "demo" }}],
@@ -103,7 +102,7 @@ std::string demo_tour(const config::Config& config, const std::string& settings)
   return settings + fmt::format(kTour, place, door.address, door.port, idle_s);
 }
 
-int run_demo(const DemoOptions& options, const std::function<int(const config::Config&)>& serve) {
+int run_demo(const DemoOptions& options, const Serve& serve) {
   const auto upstream = DemoThread::start({}, print_if_cancelled);
   if (!upstream) {
     print(stderr, fmt::format("hushgate: the demo's upstream could not be started: {}\n",
@@ -119,8 +118,11 @@ int run_demo(const DemoOptions& options, const std::function<int(const config::C
     return kExitFailed;
   }
   print(stderr, lines_of(loaded->warnings));
-  print(stdout, demo_tour(loaded->config, settings));
-  return serve(loaded->config);
+  return serve(loaded->config, [&](const SocketAddress& bound) {
+    config::Config shown = loaded->config;
+    shown.listen.front().address.port = bound.ip()->port;
+    print(stdout, demo_tour(shown, settings));
+  });
 }
 
 }  // namespace hushgate::app

@@ -19,12 +19,16 @@ struct DemoOptions {
 // The settings of the demo as a file would say them.
 std::string demo_settings(std::uint16_t upstream_port);
 
-// What to try, and what to look for. Begins with `settings`. A listener whose port the kernel
-// chooses is shown as port PORT.
+// What to try, and what to look for. Begins with `settings`.
 std::string demo_tour(const config::Config& config, const std::string& settings);
 
-// Starts the upstream, prints the tour to standard output, and runs `serve` with the settings until
-// it returns. The exit code: serve's, or 1 with the faults on standard error.
-int run_demo(const DemoOptions& options, const std::function<int(const config::Config&)>& serve);
+// Serves with these settings until told to stop; calls the second with the gateway's address once
+// it accepts connections.
+using Serve =
+    std::function<int(const config::Config&, const std::function<void(const SocketAddress&)>&)>;
+
+// Starts the upstream, runs `serve`, and prints the tour to standard output once it is ready. The
+// exit code: serve's, or 1 with the faults on standard error.
+int run_demo(const DemoOptions& options, const Serve& serve);
 
 }  // namespace hushgate::app

@@ -261,7 +261,6 @@ TEST_F(DemoPagesTest, ItemsThatCannotBeAreRefused) {
 }
 
 TEST_F(DemoPagesTest, AnItemHasABoundAndSoHaveAllItems) {
-  const std::string quotes = "\"\"";
   EXPECT_EQ(status("POST /items", '"' + std::string(4'093, 'x') + '"'), 201);
   EXPECT_EQ(status("POST /items", '"' + std::string(4'094, 'x') + '"'), 201);
   EXPECT_EQ(status("POST /items", '"' + std::string(4'095, 'x') + '"'), 413);

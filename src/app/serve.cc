@@ -61,7 +61,7 @@ void until_ended(Server& server, const sigset_t& set) {
 
 }  // namespace
 
-int serve(const config::Config& config) {
+int serve(const config::Config& config, const Ready& ready) {
   const sigset_t set = our_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before there are threads: they inherit it
   ::signal(SIGPIPE, SIG_IGN);
@@ -72,6 +72,7 @@ int serve(const config::Config& config) {
   }
   const pthread_t main_thread = ::pthread_self();
   server.start([main_thread] { ::pthread_kill(main_thread, kAllEnded); });
+  if (ready) ready(server.first_address());
   for (const std::string& line : server.listening()) fmt::print("hushgate: {}\n", line);
   std::fflush(stdout);
   until_told_to_stop(server, set);

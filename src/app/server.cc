@@ -73,6 +73,7 @@ std::expected<void, std::string> Server::open_everywhere(const config::ListenAdd
   const char* what = which == Which::admin ? "admin on" : "listening on";
   auto bound = open_on_workers(listen.address, which);
   if (!bound) return std::unexpected(bound.error());
+  if (listening_.empty()) first_address_ = *bound;
   listening_.push_back(fmt::format("{} {}", what, bound->to_string()));
   if (listen.family == config::ListenFamily::one) return {};
   const IpPort v6{*IpAddress::parse("::"), bound->ip()->port};

@@ -23,6 +23,7 @@ class Server {
   std::expected<void, std::string> open();
   // "listening on 127.0.0.1:8787", one per address. After open().
   const std::vector<std::string>& listening() const { return listening_; }
+  const SocketAddress& first_address() const { return first_address_; }
 
   // `all_ended` is called on the last worker's thread.
   void start(std::function<void()> all_ended);
@@ -47,6 +48,7 @@ class Server {
   std::vector<std::unique_ptr<Worker>> workers_;
   upstream::SystemNames names_;  // ends before the loops that it answers to
   std::vector<std::string> listening_;
+  SocketAddress first_address_;
 };
 
 }  // namespace hushgate::app

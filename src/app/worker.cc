@@ -20,7 +20,7 @@ Result<std::unique_ptr<Worker>> Worker::make(const Parts& parts) {
   auto backend = io::make_epoll_backend(
       {.lease_bytes = parts.setup.config.limits.max_buffered_bytes});
   if (!backend) return std::unexpected(backend.error());
-  return std::unique_ptr<Worker>(new Worker(parts, std::move(*backend)));
+  return std::make_unique<Worker>(parts, std::move(*backend));
 }
 
 Worker::Worker(const Parts& parts, std::unique_ptr<io::Backend> backend)

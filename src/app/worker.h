@@ -29,6 +29,7 @@ class Worker {
     const std::atomic<bool>& stopping;  // for /healthz
   };
   static Result<std::unique_ptr<Worker>> make(const Parts& parts);
+  Worker(const Parts& parts, std::unique_ptr<io::Backend> backend);  // see make()
   ~Worker();
 
   // Before start(). Returns the address with its port.
@@ -51,7 +52,6 @@ class Worker {
     io::ReserveDescriptor descriptor_;
   };
 
-  Worker(const Parts& parts, std::unique_ptr<io::Backend> backend);
   void run();
 
   io::Loop loop_;

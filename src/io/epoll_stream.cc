@@ -135,6 +135,10 @@ void EpollStream::finish_writing() {
   ::shutdown(fd_.get(), SHUT_WR);
 }
 
+Duration EpollStream::finish_delay() {
+  return peer_finished() ? last_segment_delay(fd_.get()) : Duration::max();
+}
+
 std::size_t EpollStream::unacknowledged() {
   return unacknowledged_bytes(fd_.get(), has(kFinSent) ? FinSent::yes : FinSent::no);
 }

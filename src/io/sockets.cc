@@ -136,6 +136,14 @@ void reset_on_close(int fd) {
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+Duration last_segment_delay(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return Duration::max();
+  if (info.tcpi_last_data_recv < info.tcpi_last_ack_recv) return Duration::zero();
+  return Ms(info.tcpi_last_data_recv - info.tcpi_last_ack_recv);
+}
+
 std::size_t unacknowledged_bytes(int fd, FinSent fin_sent) {
   int queued = 0;
   if (::ioctl(fd, TIOCOUTQ, &queued) != 0 || queued <= 0) return 0;

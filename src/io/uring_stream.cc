@@ -282,6 +282,10 @@ void UringStream::finish_writing() {
 }
 
 // What is in our buffer and, of what the kernel took, what the peer has not acknowledged.
+Duration UringStream::finish_delay() {
+  return peer_finished() ? last_segment_delay(fd_.get()) : Duration::max();
+}
+
 std::size_t UringStream::unacknowledged() {
   return unsent() + unacknowledged_bytes(fd_.get(), has(kFinSent) ? FinSent::yes : FinSent::no);
 }

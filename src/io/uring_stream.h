@@ -70,6 +70,7 @@ class UringStream final : public Stream {
   Result<std::size_t> write(std::span<const Bytes> pieces) override;
   void finish_writing() override;
   std::size_t unacknowledged() override;
+  Duration finish_delay() override;
   bool still_quiet() override;
   void set_keep_alive(const KeepAlive& keep_alive) override;
   void close(CloseHow how) override;

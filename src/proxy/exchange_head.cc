@@ -130,7 +130,7 @@ void Exchange::route_request() {
   }
   if (answer_at_last_hop()) return;
   if (const auto* answer = std::get_if<route::SiteAnswer>(&verdict)) {
-    return answer_here({answer->status, answer->content_type, answer->body, ""});
+    return answer_here({answer->status, answer->content_type, answer->body, answer->fields});
   }
   begin_upstream(std::get<route::Decision>(verdict));
 }

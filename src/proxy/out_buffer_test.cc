@@ -80,7 +80,7 @@ TEST(OutBuffer, AFullStreamIsNotAskedAgainUntilItHasRoom) {
   EXPECT_EQ(out.waiting(), 6U);
   stream.make_writable();
   ASSERT_TRUE(out.flush(stream).has_value());
-  EXPECT_EQ(stream.written, "ababcd".substr(0, 2) + "cdabcd");
+  EXPECT_EQ(stream.written, "abcdabcd");
 }
 
 TEST(OutBuffer, AFailureDropsEverythingAndSaysWhy) {
@@ -114,10 +114,19 @@ TEST(OutBuffer, ARestartForgetsWhatWaitsAndCountsAnew) {
   OutBuffer out;
   const std::array pieces{as_bytes("abc")};
   ASSERT_TRUE(out.send(stream, pieces).has_value());
-  out.restart();
+  out.restart(1'000);
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(out.waiting(), 0U);
   EXPECT_EQ(out.accepted(), 0U);
+}
+
+TEST(OutBuffer, ARestartKeepsNoMoreCapacityThanItIsTold) {
+  OutBuffer out;
+  out.tail().assign(10'000, 'x');
+  out.restart(20'000);
+  EXPECT_GE(out.tail().capacity(), 10'000U);
+  out.restart(1'000);
+  EXPECT_LE(out.tail().capacity(), 1'000U);
 }
 
 }  // namespace

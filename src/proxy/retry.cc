@@ -26,7 +26,7 @@ Again try_again(const FailedAttempt& attempt) {
 
 Duration backoff(Ms base, std::uint32_t rounds_failed, std::uint64_t random) {
   const std::uint32_t doublings = std::min(rounds_failed - 1, 16U);
-  const Duration ceiling = std::min<Duration>(base * (1LL << doublings), kMaxBackoff);
+  const Duration ceiling = std::min<Ms>(base * (1LL << doublings), kMaxBackoff);
   const auto steps = static_cast<std::uint64_t>(ceiling.count()) + 1;
   return Duration(static_cast<Duration::rep>(random % steps));
 }

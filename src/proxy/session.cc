@@ -265,8 +265,9 @@ bool Session::look_at_client() {
   if (!stream_->peer_finished() || fin_seen_ || state_.in != phase::In::done) return true;
   fin_seen_ = true;
   const config::HalfClose policy = context_.setup.config.client.half_close;
-  const bool soon =
-      context_.loop.now() - exchange_->record.request_done <= kHalfCloseWindow;
+  // As this loop saw it, or, if it was kept from looking, as the kernel did.
+  const Duration seen_after = context_.loop.now() - exchange_->record.request_done;
+  const bool soon = std::min(seen_after, stream_->finish_delay()) <= kHalfCloseWindow;
   if (policy == config::HalfClose::serve || (policy == config::HalfClose::auto_ && soon)) {
     stream_->set_keep_alive({kHalfCloseProbe, kHalfCloseProbe, kTcpKeepAliveProbes});
     apply(Event::fin_with);

@@ -14,8 +14,9 @@ namespace hushgate::route {
 // An answer that the site gives by itself.
 struct SiteAnswer {
   std::uint16_t status = 200;
-  std::string content_type;
-  std::string body;
+  std::string content_type{};
+  std::string body{};
+  std::string fields{};  // whole field lines, each with its CRLF
 };
 
 using Verdict = std::variant<Decision, SiteAnswer, ErrorKind>;

@@ -78,12 +78,12 @@ async def a_half_closed_client_gets_all_of_a_large_response(t):
     check((await wire.response()).body == body, "another body")
 
 
-@case(seconds=90)
+@case(seconds=120)
 async def a_client_that_closed_with_its_request_is_found_by_probes(t):
     _, wire, peer = await in_silence(t)
-    # close() at once: FIN within 100 ms. The client's kernel answers probes with a reset, or not at all.
+    # close() at once: FIN within 100 ms. Linux answers probes with a reset once it has given up FIN_WAIT2, after 60 s.
     wire.close()
-    await peer.ended(45)
+    await peer.ended(90)
 
 
 @case
@@ -253,10 +253,7 @@ async def two_hundred_cancelled_requests_free_two_hundred_upstream_connections(t
         peer = await upstream.connection()
         await peer.request()
         peers.append(peer)
+    await asyncio.sleep(0.3)
     for n, wire in enumerate(wires):
         wire.reset() if n % 2 else wire.close()
-    for peer in peers[1::2]:
-        await peer.ended(30)
-    ended = [peer for peer in peers if peer.end]
-    check(len(ended) >= 100, f"{len(ended)} ended")
-    await asyncio.gather(*(peer.ended(40) for peer in peers))
+    await asyncio.gather(*(peer.ended(30) for peer in peers))
