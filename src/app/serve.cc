@@ -40,7 +40,8 @@ void until_told_to_stop(Server& server, const sigset_t& set) {
   for (;;) {
     const int signal = next_signal(set);
     if (signal == SIGTERM || signal == SIGINT) return;
-    if (signal == SIGHUP) log_event(server, "hangup_ignored", "restart to apply a changed configuration");
+    if (signal == SIGHUP)
+      log_event(server, "hangup_ignored", "restart to apply a changed configuration");
   }
 }
 

@@ -26,16 +26,16 @@ std::string random_token() { return fmt::format("hushgate-{:08x}", std::random_d
 
 std::string cannot_listen(const SocketAddress& address, int os_error) {
   const char* hint = "";
-  if (os_error == EADDRINUSE) hint = "; another process listens there: stop it, or choose another port";
+  if (os_error == EADDRINUSE)
+    hint = "; another process listens there: stop it, or choose another port";
   if (os_error == EACCES) hint = "; ports below 1024 need CAP_NET_BIND_SERVICE";
   if (os_error == EADDRNOTAVAIL) hint = "; this machine has no such address";
-  return fmt::format("cannot listen on {}: {}{}", address.to_string(), std::strerror(os_error), hint);
+  return fmt::format("cannot listen on {}: {}{}", address.to_string(), std::strerror(os_error),
+                     hint);
 }
 
 // A machine without IPv6.
-bool family_missing(int os_error) {
-  return os_error == EAFNOSUPPORT || os_error == EADDRNOTAVAIL;
-}
+bool family_missing(int os_error) { return os_error == EAFNOSUPPORT || os_error == EADDRNOTAVAIL; }
 
 }  // namespace
 
@@ -87,7 +87,8 @@ std::expected<void, std::string> Server::open_everywhere(const config::ListenAdd
   return {};
 }
 
-std::expected<SocketAddress, std::string> Server::open_on_workers(SocketAddress address, Which which) {
+std::expected<SocketAddress, std::string> Server::open_on_workers(SocketAddress address,
+                                                                  Which which) {
   if (const auto probe = io::probe_listen(address); !probe) {
     return std::unexpected(cannot_listen(address, probe.error().os_error));
   }

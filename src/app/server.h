@@ -36,7 +36,8 @@ class Server {
 
  private:
   enum class Which : std::uint8_t { gateway, admin };
-  std::expected<void, std::string> open_everywhere(const config::ListenAddress& listen, Which which);
+  std::expected<void, std::string> open_everywhere(const config::ListenAddress& listen,
+                                                   Which which);
   std::expected<SocketAddress, std::string> open_on_workers(SocketAddress address, Which which);
 
   proxy::Setup setup_;

@@ -17,8 +17,8 @@ std::uint64_t random_seed() {
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::make(const Parts& parts) {
-  auto backend = io::make_epoll_backend(
-      {.lease_bytes = parts.setup.config.limits.max_buffered_bytes});
+  auto backend =
+      io::make_epoll_backend({.lease_bytes = parts.setup.config.limits.max_buffered_bytes});
   if (!backend) return std::unexpected(backend.error());
   return std::make_unique<Worker>(parts, std::move(*backend));
 }

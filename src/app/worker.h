@@ -36,7 +36,8 @@ class Worker {
   Result<SocketAddress> listen(const SocketAddress& address);
   Result<SocketAddress> listen_admin(const SocketAddress& address);
 
-  // Runs the loop on a thread of its own until it was stopped and nothing is left; then `ended` is called there.
+  // Runs the loop on a thread of its own until it was stopped and nothing is left; then `ended` is
+  // called there.
   void start(std::function<void()> ended);
   // From any thread.
   void stop();

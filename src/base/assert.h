@@ -7,7 +7,7 @@ namespace hushgate {
 
 }  // namespace hushgate
 
-#define HG_ASSERT(condition) \
+#define HG_ASSERT(condition)                         \
   (__builtin_expect(static_cast<bool>(condition), 1) \
-       ? static_cast<void>(0) \
+       ? static_cast<void>(0)                        \
        : ::hushgate::assertion_failed(#condition, __FILE__, __LINE__))

@@ -1,4 +1,5 @@
-// Views of bytes. HTTP/1 heads are text to us (std::string_view), bodies are bytes; both are the same memory.
+// Views of bytes. HTTP/1 heads are text to us (std::string_view), bodies are bytes; both are the
+// same memory.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Every failure that an exchange can meet, in one list. `proxy/errors.h` maps a kind to its status, its RFC 9209 type,
-// its counter and its words; nothing else decides how a failure looks from outside.
+// Every failure that an exchange can meet, in one list. `proxy/errors.h` maps a kind to its status,
+// its RFC 9209 type, its counter and its words; nothing else decides how a failure looks from
+// outside.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,18 @@ enum class ErrorKind : std::uint8_t {
   target_too_long,          // 414: the request line is over maxRequestLineBytes
   head_too_large,           // 431: over maxHeaderBytes or maxHeaders
   unknown_transfer_coding,  // 501
-  method_not_allowed,       // 405: CONNECT where no route allows it; `*` with anything but OPTIONS is bad_request
-  version_not_supported,    // 505
-  client_gone,              // no answer: nobody is there to read it
-  client_stalled,           // no answer: it took nothing of its response for sendTimeoutMs
+  method_not_allowed,     // 405: CONNECT where no route allows it; `*` with anything but OPTIONS is
+                          // bad_request
+  version_not_supported,  // 505
+  client_gone,            // no answer: nobody is there to read it
+  client_stalled,         // no answer: it took nothing of its response for sendTimeoutMs
 
   // Of hushgate itself.
-  no_route,           // 404
-  proxy_loop,         // 508: our own Via came back
-  shedding,           // 503: no descriptors, or maxConnections
-  stopping,           // cut at the end of graceMs
-  internal_fault,     // 500
+  no_route,        // 404
+  proxy_loop,      // 508: our own Via came back
+  shedding,        // 503: no descriptors, or maxConnections
+  stopping,        // cut at the end of graceMs
+  internal_fault,  // 500
 
   // Before anything was submitted to an upstream.
   dns_error,           // 502
@@ -41,10 +43,10 @@ enum class ErrorKind : std::uint8_t {
   ports_exhausted,     // 503: EADDRNOTAVAIL on every address for connectTimeoutMs
 
   // After something was submitted to an upstream.
-  connection_terminated,  // 502: EOF or reset before the response was complete
-  http_protocol_error,    // 502: what it sent is no HTTP, or could be read two ways
+  connection_terminated,    // 502: EOF or reset before the response was complete
+  http_protocol_error,      // 502: what it sent is no HTTP, or could be read two ways
   upstream_head_too_large,  // 502
-  response_timeout,       // 504: silent for upstreamTimeoutMs while it owed something
+  response_timeout,         // 504: silent for upstreamTimeoutMs while it owed something
 };
 
 struct Error {

@@ -1,5 +1,5 @@
-// A doubly linked list whose links live in its members: O(1) push and unlink, no allocation. A node is in at most one
-// list per Tag, and unlinks itself when destroyed.
+// A doubly linked list whose links live in its members: O(1) push and unlink, no allocation. A node
+// is in at most one list per Tag, and unlinks itself when destroyed.
 #pragma once
 
 #include "base/assert.h"

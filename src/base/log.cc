@@ -19,8 +19,8 @@ std::string_view level_name(LogLevel level) {
   return "info";
 }
 
-// JSON string contents (RFC 8259 section 7). Bytes outside of ASCII are escaped as Latin-1, so that any peer's bytes make
-// a valid line.
+// JSON string contents (RFC 8259 section 7). Bytes outside of ASCII are escaped as Latin-1, so that
+// any peer's bytes make a valid line.
 void append_escaped(std::string& out, std::string_view value) {
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
@@ -59,8 +59,8 @@ StderrSink::StderrSink()
       logger_(std::make_shared<spdlog::async_logger>(
           "hushgate", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool_,
           spdlog::async_overflow_policy::overrun_oldest)) {
-  logger_->set_formatter(std::make_unique<spdlog::pattern_formatter>(
-      "%v", spdlog::pattern_time_type::local, ""));
+  logger_->set_formatter(
+      std::make_unique<spdlog::pattern_formatter>("%v", spdlog::pattern_time_type::local, ""));
 }
 
 StderrSink::~StderrSink() = default;

@@ -1,6 +1,7 @@
-// The log: lines to standard error, as JSON for machines or readable for a terminal. A worker formats lines into its own
-// buffer and hands them over at the end of a turn; one thread of the sink writes them, so that a slow reader of standard
-// error never holds up a worker. When it cannot keep up, the oldest lines are dropped and counted.
+// The log: lines to standard error, as JSON for machines or readable for a terminal. A worker
+// formats lines into its own buffer and hands them over at the end of a turn; one thread of the
+// sink writes them, so that a slow reader of standard error never holds up a worker. When it cannot
+// keep up, the oldest lines are dropped and counted.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ class StderrSink final : public LogSink {
 
 class LogBuffer;
 
-// One line under construction; it is complete when the object ends. Keys are ours and need no escaping; values may be
-// anything. Millisecond fields are written with three decimals.
+// One line under construction; it is complete when the object ends. Keys are ours and need no
+// escaping; values may be anything. Millisecond fields are written with three decimals.
 class LogLine {
  public:
   LogLine(const LogLine&) = delete;

@@ -78,8 +78,9 @@ void reset_on_close(int fd);
 enum class FinSent : std::uint8_t { no, yes };
 std::size_t unacknowledged_bytes(int fd, FinSent fin_sent);
 
-// Time between the last segment with data and the last segment of any kind (TCP_INFO, to the millisecond): behind a FIN, at
-// least how long the FIN came after the data. The longest Duration where the kernel does not say.
+// Time between the last segment with data and the last segment of any kind (TCP_INFO, to the
+// millisecond): behind a FIN, at least how long the FIN came after the data. The longest Duration
+// where the kernel does not say.
 Duration last_segment_delay(int fd);
 SocketAddress local_address(int fd);
 

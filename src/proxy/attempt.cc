@@ -98,17 +98,18 @@ void Exchange::write_upstream_head() {
   if (head.wants_upgrade) connection = http::ConnectionField::upgrade;
   const bool own_host =
       upstream.host_policy == config::HostPolicy::upstream || head.authority.empty();
-  http::write_request_head(upstream_out_.tail(), head,
-                           {.path_prefix = upstream.prefix,
-                            .host = own_host ? std::string_view(upstream.authority) : head.authority,
-                            .framing = request_framing_,
-                            .connection = connection,
-                            .trust = trust_,
-                            .client_address = {client_text_.data(), client_text_size_},
-                            .forwarded_proto = "http",
-                            .forwarded_host = head.authority,
-                            .via_token = context_.setup.via_token,
-                            .request_id = request_id});
+  http::write_request_head(
+      upstream_out_.tail(), head,
+      {.path_prefix = upstream.prefix,
+       .host = own_host ? std::string_view(upstream.authority) : head.authority,
+       .framing = request_framing_,
+       .connection = connection,
+       .trust = trust_,
+       .client_address = {client_text_.data(), client_text_size_},
+       .forwarded_proto = "http",
+       .forwarded_host = head.authority,
+       .via_token = context_.setup.via_token,
+       .request_id = request_id});
 }
 
 }  // namespace hushgate::proxy

@@ -59,7 +59,8 @@ struct Pieces {
   void add(Bytes piece) { items[count++] = piece; }
 };
 
-// Gathers payload until the input is used up, the pieces are full, or the body has ended or is broken.
+// Gathers payload until the input is used up, the pieces are full, or the body has ended or is
+// broken.
 ErrorKind gather(Bytes in, BodyReader& reader, Pieces& pieces, std::size_t& consumed) {
   while (consumed < in.size() && !reader.ended() && !pieces.full()) {
     const BodyReader::Piece piece = reader.read(in.subspan(consumed));
@@ -97,7 +98,8 @@ Relayed relay_body(Bytes in, BodyReader& reader, FramingKind as, OutBuffer& out,
     if (!write_pieces(pieces, as, end_written, out, stream)) relayed.failed = true;
     if (relayed.failed || relayed.error != ErrorKind::none) return relayed;
   }
-  if (reader.ended() && !end_written && !finish_body(reader, as, out, stream)) relayed.failed = true;
+  if (reader.ended() && !end_written && !finish_body(reader, as, out, stream))
+    relayed.failed = true;
   return relayed;
 }
 

@@ -1,4 +1,5 @@
-// Message bodies on their way through: read by the framing they came with, written by the one they leave with.
+// Message bodies on their way through: read by the framing they came with, written by the one they
+// leave with.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,13 @@ class BodyReader {
   void begin(http::Framing framing, http::TrailerBounds bounds);
 
   struct Piece {
-    Bytes data{};                           // payload, a view into the input
-    std::size_t consumed = 0;               // of the input, `data` included
-    ErrorKind error = ErrorKind::none;      // bad_request or head_too_large: as a request's; see http::as_upstream()
+    Bytes data{};              // payload, a view into the input
+    std::size_t consumed = 0;  // of the input, `data` included
+    ErrorKind error =
+        ErrorKind::none;  // bad_request or head_too_large: as a request's; see http::as_upstream()
   };
-  // The next piece. Consumes nothing once ended(); needs more when it returns no data, no error and has not ended. After an
-  // error everything is consumed and means nothing.
+  // The next piece. Consumes nothing once ended(); needs more when it returns no data, no error and
+  // has not ended. After an error everything is consumed and means nothing.
   Piece read(Bytes in);
 
   bool ended() const { return ended_; }
@@ -51,8 +53,8 @@ struct Relayed {
   bool failed = false;                // the stream to write to is dead
 };
 
-// Moves what `in` holds of the body into `out`: chunked as one chunk per call and bunch of pieces, everything else as it
-// is. At the body's end a chunked one is terminated, with its trailers.
+// Moves what `in` holds of the body into `out`: chunked as one chunk per call and bunch of pieces,
+// everything else as it is. At the body's end a chunked one is terminated, with its trailers.
 Relayed relay_body(Bytes in, BodyReader& reader, http::FramingKind as, OutBuffer& out,
                    io::Stream& stream);
 // The same for a body that nobody wants.

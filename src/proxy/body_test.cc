@@ -29,8 +29,7 @@ struct Relay {
       : reader(reader_of(framing, bounds)) {
     std::size_t at = 0;
     while (at < in.size() && !reader.ended() && error == ErrorKind::none) {
-      const Relayed moved =
-          relay_body(as_bytes(in.substr(at, step)), reader, as, out, stream);
+      const Relayed moved = relay_body(as_bytes(in.substr(at, step)), reader, as, out, stream);
       at += moved.consumed;
       payload += moved.payload;
       error = moved.error;
@@ -188,7 +187,8 @@ TEST(RelayBody, AnEofDelimitedBodyIsChunkedAndEndedByHand) {
 
 TEST(RelayBody, FinishingAnythingButChunksWritesNothing) {
   Relay relay({FramingKind::until_eof, 0}, FramingKind::until_eof, "hello", 5);
-  ASSERT_TRUE(finish_body(relay.reader, FramingKind::until_eof, relay.out, relay.stream).has_value());
+  ASSERT_TRUE(
+      finish_body(relay.reader, FramingKind::until_eof, relay.out, relay.stream).has_value());
   EXPECT_EQ(relay.stream.written, "hello");
 }
 

@@ -45,7 +45,7 @@ struct Context {
   std::array<SessionList, 3> sessions;  // by Standing
   std::size_t session_count = 0;
   Stage stage = Stage::serving;
-  Time stop_idle_due{};            // while stopping: until when idle connections stay
+  Time stop_idle_due{};  // while stopping: until when idle connections stay
   std::atomic<std::uint32_t>* shared_clients = nullptr;  // open client connections of the process
   io::Runnable* drained = nullptr;  // made ready when the last session has gone
 

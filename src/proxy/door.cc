@@ -46,8 +46,8 @@ void Gateway::Door::let_in(io::StreamPtr stream) {
   Session::start(gateway_.context_, std::move(stream), site_);
 }
 
-// No descriptor for the next client. First room is made; if there is none, accepting stands still once; if that did not
-// help, the reserve lets one in to be told.
+// No descriptor for the next client. First room is made; if there is none, accepting stands still
+// once; if that did not help, the reserve lets one in to be told.
 bool Gateway::Door::out_of_descriptors() {
   if (gateway_.make_room()) return true;
   reserve_lent_ = shortage_ == Shortage::answering && gateway_.reserve_.release();

@@ -42,8 +42,8 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
   std::unique_ptr<io::Listener> listener_;
   io::Alarm resume_alarm_;
   Shortage shortage_ = Shortage::none;
-  io::StreamPtr held_;           // accepted when there was no room: waits for the pause's end
-  bool reserve_lent_ = false;    // the next one is accepted on the reserve, to be told
+  io::StreamPtr held_;         // accepted when there was no room: waits for the pause's end
+  bool reserve_lent_ = false;  // the next one is accepted on the reserve, to be told
 };
 
 }  // namespace hushgate::proxy

@@ -18,14 +18,16 @@ constexpr std::array kFacts{
                "The request is malformed, or could be read in two ways."},
     ErrorFacts{bad_path, Side::client, 400, "bad_path", "http_request_error",
                "The path, once decoded, leads to another route than the one it is written for."},
-    ErrorFacts{request_timeout, Side::client, 408, "request_timeout", "http_request_error",
-               "The request did not arrive in time (limits.requestTimeoutMs, limits.idleTimeoutMs)."},
+    ErrorFacts{
+        request_timeout, Side::client, 408, "request_timeout", "http_request_error",
+        "The request did not arrive in time (limits.requestTimeoutMs, limits.idleTimeoutMs)."},
     ErrorFacts{body_too_large, Side::client, 413, "body_too_large", "http_request_denied",
                "The request body is larger than is allowed here (limits.maxBodyBytes)."},
     ErrorFacts{target_too_long, Side::client, 414, "target_too_long", "http_request_error",
                "The request line is too long (limits.maxRequestLineBytes)."},
-    ErrorFacts{head_too_large, Side::client, 431, "head_too_large", "http_request_error",
-               "The header fields are too large or too many (limits.maxHeaderBytes, limits.maxHeaders)."},
+    ErrorFacts{
+        head_too_large, Side::client, 431, "head_too_large", "http_request_error",
+        "The header fields are too large or too many (limits.maxHeaderBytes, limits.maxHeaders)."},
     ErrorFacts{unknown_transfer_coding, Side::client, 501, "unknown_transfer_coding",
                "http_request_error", "A transfer coding other than chunked is not supported."},
     ErrorFacts{method_not_allowed, Side::client, 405, "method_not_allowed", "http_request_denied",
@@ -55,14 +57,16 @@ constexpr std::array kFacts{
                "destination_ip_unroutable", "No connection to the upstream could be made."},
     ErrorFacts{connection_timeout, Side::upstream, 504, "connection_timeout", "connection_timeout",
                "Connecting to the upstream took too long (limits.connectTimeoutMs)."},
-    ErrorFacts{ports_exhausted, Side::hushgate, 503, "connection_limit_reached",
-               "connection_limit_reached",
-               "No local port was free for a connection to the upstream (upstream.sourceAddresses)."},
+    ErrorFacts{
+        ports_exhausted, Side::hushgate, 503, "connection_limit_reached",
+        "connection_limit_reached",
+        "No local port was free for a connection to the upstream (upstream.sourceAddresses)."},
     ErrorFacts{connection_terminated, Side::upstream, 502, "connection_terminated",
                "connection_terminated",
                "The upstream closed the connection before its response was complete."},
     ErrorFacts{http_protocol_error, Side::upstream, 502, "http_protocol_error",
-               "http_protocol_error", "The upstream's response is malformed, or could be read in two ways."},
+               "http_protocol_error",
+               "The upstream's response is malformed, or could be read in two ways."},
     ErrorFacts{upstream_head_too_large, Side::upstream, 502, "http_response_header_section_size",
                "http_response_header_section_size",
                "The upstream's header fields are too large or too many (limits.maxHeaderBytes, "
@@ -114,10 +118,10 @@ const ErrorFacts& facts(ErrorKind kind) { return kFacts[static_cast<std::size_t>
 void write_error(std::string& out, const ErrorAnswer& answer) {
   const ErrorFacts& error = facts(answer.kind);
   HG_ASSERT(error.status != 0);
-  const std::string body = fmt::format(
-      R"({{"error":{{"type":"{}","message":"{}","request_id":"{}"}}}})"
-      "\n",
-      error.type, error.message, answer.request_id);
+  const std::string body =
+      fmt::format(R"({{"error":{{"type":"{}","message":"{}","request_id":"{}"}}}})"
+                  "\n",
+                  error.type, error.message, answer.request_id);
   std::string extra;
   if (!error.proxy_status.empty()) {
     extra = fmt::format("Proxy-Status: {}; error={}", answer.server, error.proxy_status);
@@ -125,7 +129,8 @@ void write_error(std::string& out, const ErrorAnswer& answer) {
     extra += "\r\n";
   }
   if (error.status == 503) extra += "Retry-After: 1\r\n";
-  if (error.status == 405) extra += "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n";
+  if (error.status == 405)
+    extra += "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n";
   if (answer.should_retry == ShouldRetry::yes) extra += "x-should-retry: true\r\n";
   if (answer.should_retry == ShouldRetry::no) extra += "x-should-retry: false\r\n";
   write_local(out, {error.status, "application/json", body, extra}, answer.method,
@@ -144,7 +149,8 @@ void write_local(std::string& out, const LocalAnswer& answer, http::Method metho
   }
   out += answer.extra;
   write_connection(out, connection);
-  if (!request_id.empty()) fmt::format_to(std::back_inserter(out), "X-Request-Id: {}\r\n", request_id);
+  if (!request_id.empty())
+    fmt::format_to(std::back_inserter(out), "X-Request-Id: {}\r\n", request_id);
   out += "\r\n";
   if (method != http::Method::head) out += answer.body;
 }

@@ -1,4 +1,5 @@
-// How a failure looks from outside: one table from kinds to status, RFC 9209 type, words, and what a client should do.
+// How a failure looks from outside: one table from kinds to status, RFC 9209 type, words, and what
+// a client should do.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ namespace hushgate::proxy {
 struct ErrorFacts {
   ErrorKind kind;
   Side side;
-  std::uint16_t status;            // 0: there is no answer, the connection is cut
-  std::string_view type;           // in the body and the log
-  std::string_view proxy_status;   // RFC 9209 section 2.3 error type; empty: none fits
-  std::string_view message;        // for people; never quotes the request
+  std::uint16_t status;           // 0: there is no answer, the connection is cut
+  std::string_view type;          // in the body and the log
+  std::string_view proxy_status;  // RFC 9209 section 2.3 error type; empty: none fits
+  std::string_view message;       // for people; never quotes the request
 };
 
 const ErrorFacts& facts(ErrorKind kind);

@@ -67,7 +67,8 @@ struct Read {
   std::string field(std::string_view name) const {
     std::string found;
     for (const http::Field& field : head.fields) {
-      if (http::equals_lower(field.name, name)) found += (found.empty() ? "" : " AND ") + std::string(field.value);
+      if (http::equals_lower(field.name, name))
+        found += (found.empty() ? "" : " AND ") + std::string(field.value);
     }
     return found;
   }
@@ -97,10 +98,11 @@ TEST(Errors, EveryAnswerIsAWholeResponseWithAJsonBody) {
     EXPECT_EQ(read.field("content-type"), "application/json");
     EXPECT_EQ(read.field("content-length"), std::to_string(read.body.size()));
     EXPECT_EQ(read.field("x-request-id"), "abc");
-    const std::string begin = "{\"error\":{\"type\":\"" + std::string(row.type) + "\",\"message\":\"" +
-                              std::string(facts(row.kind).message);
+    const std::string begin = "{\"error\":{\"type\":\"" + std::string(row.type) +
+                              "\",\"message\":\"" + std::string(facts(row.kind).message);
     EXPECT_EQ(read.body, begin + "\",\"request_id\":\"abc\"}}\n");
-    EXPECT_TRUE(read.field("proxy-status").starts_with("hushgate-1; error=" + std::string(row.proxy_status)))
+    EXPECT_TRUE(read.field("proxy-status")
+                    .starts_with("hushgate-1; error=" + std::string(row.proxy_status)))
         << read.text;
   }
 }
@@ -115,7 +117,8 @@ TEST(Errors, TheMessagesNeedNoEscapingAndEndAsSentences) {
 
 TEST(Errors, HeadGetsTheLengthButNoBody) {
   const Read get({.kind = connection_refused, .server = "h", .request_id = "i"});
-  const Read head({.kind = connection_refused, .method = http::Method::head, .server = "h", .request_id = "i"});
+  const Read head(
+      {.kind = connection_refused, .method = http::Method::head, .server = "h", .request_id = "i"});
   EXPECT_EQ(head.body, "");
   EXPECT_EQ(head.head_text, get.head_text);
   EXPECT_NE(head.field("content-length"), "0");
@@ -131,14 +134,18 @@ TEST(Errors, Only503SaysWhenToComeBack) {
 
 TEST(Errors, AWantOfPortsIsToldApartInTheField) {
   const Read ports({.kind = ports_exhausted, .server = "h", .request_id = "i"});
-  EXPECT_EQ(ports.field("proxy-status"), "h; error=connection_limit_reached; details=\"no local port\"");
+  EXPECT_EQ(ports.field("proxy-status"),
+            "h; error=connection_limit_reached; details=\"no local port\"");
   const Read room({.kind = shedding, .server = "h", .request_id = "i"});
   EXPECT_EQ(room.field("proxy-status"), "h; error=connection_limit_reached");
 }
 
 TEST(Errors, SdksAreToldWhetherToRepeat) {
   const auto said = [](ShouldRetry should) {
-    return Read({.kind = connection_terminated, .should_retry = should, .server = "h", .request_id = "i"})
+    return Read({.kind = connection_terminated,
+                 .should_retry = should,
+                 .server = "h",
+                 .request_id = "i"})
         .field("x-should-retry");
   };
   EXPECT_EQ(said(ShouldRetry::unsaid), "");
@@ -167,8 +174,11 @@ TEST(LocalAnswer, ABodylessOneHasNoTypeAnd204HasNoLength) {
   write_local(ok, {200, "text/plain", "", ""}, http::Method::get, http::ConnectionField::none, "");
   EXPECT_EQ(ok, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
   std::string none;
-  write_local(none, {204, "", "", "Allow: GET\r\n"}, http::Method::get, http::ConnectionField::close, "x");
-  EXPECT_EQ(none, "HTTP/1.1 204 No Content\r\nAllow: GET\r\nConnection: close\r\nX-Request-Id: x\r\n\r\n");
+  write_local(none, {204, "", "", "Allow: GET\r\n"}, http::Method::get,
+              http::ConnectionField::close, "x");
+  EXPECT_EQ(
+      none,
+      "HTTP/1.1 204 No Content\r\nAllow: GET\r\nConnection: close\r\nX-Request-Id: x\r\n\r\n");
 }
 
 }  // namespace

@@ -151,8 +151,9 @@ void Exchange::abort_upstream() {
   retry_alarm_.cancel();
   dialer_.cancel();
   if (!connection_) return;
-  // Before the reset, a FIN: a server that reads then sees the orderly end that it knows how to take, and whoever ignores
-  // it meets the reset. Only behind a whole request, so that a cut one cannot be taken for complete.
+  // Before the reset, a FIN: a server that reads then sees the orderly end that it knows how to
+  // take, and whoever ignores it meets the reset. Only behind a whole request, so that a cut one
+  // cannot be taken for complete.
   if (request_body_.ended() && upstream_out_.empty()) connection_->stream().finish_writing();
   endpoint_->drop(std::move(connection_));
 }

@@ -1,5 +1,6 @@
-// One request and its response: heads, the attempt on an upstream connection, and the relay of both bodies. The session
-// owns the law (phase::State) and the client's socket; the exchange does the work.
+// One request and its response: heads, the attempt on an upstream connection, and the relay of both
+// bodies. The session owns the law (phase::State) and the client's socket; the exchange does the
+// work.
 #pragma once
 
 #include <array>
@@ -23,18 +24,18 @@
 namespace hushgate::proxy {
 
 inline constexpr std::size_t kMaxRequestIdBytes = 128;  // of one that a trusted client brings
-inline constexpr std::size_t kWarmBytes = 4'096;         // of each buffer that a spare exchange keeps
+inline constexpr std::size_t kWarmBytes = 4'096;  // of each buffer that a spare exchange keeps
 inline constexpr std::size_t kMaxSpareExchanges = 1'024;  // per worker
 inline constexpr int kTurnTakes = 8;  // receives per direction and turn; then others have theirs
 
 // How the exchange is told of in the log.
 struct Record {
-  Time began{};         // the head's first byte
+  Time began{};  // the head's first byte
   Time head_done{};
-  Time request_done{};  // the request's last byte
-  Time connected{};     // the last attempt's connection was there
-  Time first_byte{};    // of the final response head
-  std::array<Duration, 3> turns{};  // receiving, serving, sending
+  Time request_done{};               // the request's last byte
+  Time connected{};                  // the last attempt's connection was there
+  Time first_byte{};                 // of the final response head
+  std::array<Duration, 3> turns{};   // receiving, serving, sending
   std::uint64_t request_bytes = 0;   // body payload received from the client
   std::uint64_t discarded = 0;       // of the request, read and dropped
   std::uint64_t response_bytes = 0;  // body payload received from the upstream
@@ -45,7 +46,7 @@ struct Record {
   Time upstream_opened{};            // when that connection was opened
   SocketAddress endpoint;
   Error error;
-  std::optional<Time> ended;         // and told in the log
+  std::optional<Time> ended;  // and told in the log
 };
 
 class Exchange {
@@ -56,8 +57,9 @@ class Exchange {
 
   // --- the session's calls, in the order of a life
   void begin(Session& session, Time first_byte);
-  // Takes bytes of the head and copies what lies behind its end into `surplus`; changes nothing else. True once the head is
-  // complete or can never be one: act_on_head() follows then, when the lease has ended.
+  // Takes bytes of the head and copies what lies behind its end into `surplus`; changes nothing
+  // else. True once the head is complete or can never be one: act_on_head() follows then, when the
+  // lease has ended.
   bool take_head(Bytes bytes, std::string& surplus);
   // Parses, routes and begins: the session's state is `exchange` or later afterwards.
   void act_on_head();
@@ -179,7 +181,8 @@ class Exchange {
   UpstreamTimer upstream_timer_;
   upstream::ConnectionPtr connection_;
   OutBuffer upstream_out_;
-  bool upstream_deaf_ = false;  // a write failed: nothing more is sent, what it has said may still be read
+  bool upstream_deaf_ =
+      false;  // a write failed: nothing more is sent, what it has said may still be read
 
   // The response
   std::string response_text_;  // a head that is not complete, or whose views are in use
@@ -190,13 +193,13 @@ class Exchange {
   BodyReader response_body_;
   OutBuffer client_out_;
   int interims_ = 0;
-  std::size_t surplus_bytes_ = 0;    // behind the response's end
-  bool response_complete_ = false;   // all of it is in client_out_ or with the kernel
+  std::size_t surplus_bytes_ = 0;   // behind the response's end
+  bool response_complete_ = false;  // all of it is in client_out_ or with the kernel
 
   // The tunnel
-  bool client_finished_ = false;    // its FIN was taken
+  bool client_finished_ = false;  // its FIN was taken
   bool upstream_finished_ = false;
-  bool client_shut_ = false;        // our FIN was sent to it
+  bool client_shut_ = false;  // our FIN was sent to it
   bool upstream_shut_ = false;
 };
 

@@ -36,12 +36,13 @@ void Exchange::act_on_head() {
       .request = http::Passage::complete,
       .response_framing = {},
       .response = http::Passage::complete,
-      .lifetime = context_.stage == Stage::stopping ? http::Lifetime::stopping
-                                                    : http::Lifetime::serving,
+      .lifetime =
+          context_.stage == Stage::stopping ? http::Lifetime::stopping : http::Lifetime::serving,
   });
   if (!may_stay) session_->apply(Event::last);
   const Limits& limits = context_.limits();
-  const std::size_t head_bytes = std::min<std::size_t>(request_text_.size(), limits.max_header_bytes);
+  const std::size_t head_bytes =
+      std::min<std::size_t>(request_text_.size(), limits.max_header_bytes);
   request_body_.begin(request_framing_, {limits.max_header_bytes - head_bytes,
                                          limits.max_headers - head.fields.size()});
   route_request();

@@ -44,8 +44,8 @@ Gateway::Gateway(const Parts& parts)
       drained_([this] { check_stopped(); }),
       grace_over_([this] { cut(); }),
       grace_alarm_(grace_over_) {
-  const upstream::Services services{loop_,       wheel_,      counters_, log_,
-                                    parts.names, parts.setup.config.limits, *this};
+  const upstream::Services services{
+      loop_, wheel_, counters_, log_, parts.names, parts.setup.config.limits, *this};
   for (const config::Upstream& upstream : parts.setup.config.upstreams) {
     context_.endpoints.push_back(std::make_unique<upstream::Endpoint>(services, upstream));
   }
@@ -62,7 +62,8 @@ Result<SocketAddress> Gateway::listen(const SocketAddress& address, route::Site*
   return bound;
 }
 
-// Idle pooled connections first, then clients that never sent anything, then kept ones, oldest first.
+// Idle pooled connections first, then clients that never sent anything, then kept ones, oldest
+// first.
 bool Gateway::make_room() {
   upstream::Endpoint* most = nullptr;
   for (const auto& endpoint : context_.endpoints) {

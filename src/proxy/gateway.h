@@ -1,4 +1,5 @@
-// One worker's gateway: its listeners, its sessions, its endpoints, what happens under shortage, and the stop.
+// One worker's gateway: its listeners, its sessions, its endpoints, what happens under shortage,
+// and the stop.
 #pragma once
 
 #include <atomic>
@@ -23,8 +24,8 @@ struct Shared {
   std::uint32_t max_clients = 0;
 };
 
-// A descriptor kept back for the moment in which there is no other: with it, a client can still be told. Only the io floor
-// touches descriptors, so it is handed in.
+// A descriptor kept back for the moment in which there is no other: with it, a client can still be
+// told. Only the io floor touches descriptors, so it is handed in.
 class Reserve {
  public:
   virtual ~Reserve() = default;
@@ -50,7 +51,8 @@ class Gateway final : public upstream::RoomMaker {
   Gateway& operator=(const Gateway&) = delete;
   ~Gateway();
 
-  // A listener for `site` (null: this gateway's routes). Returns its address with the port that the kernel chose.
+  // A listener for `site` (null: this gateway's routes). Returns its address with the port that the
+  // kernel chose.
   Result<SocketAddress> listen(const SocketAddress& address, route::Site* site);
 
   // Stops as CONTRACT section 5 says; `stopped` is called in the turn in which nothing is left.

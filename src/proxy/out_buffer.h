@@ -1,5 +1,6 @@
-// Bytes on their way to a socket. What the kernel takes at once is never copied; the rest waits here, bounded by
-// maxBufferedBytes because nothing more is read from the other side while anything waits.
+// Bytes on their way to a socket. What the kernel takes at once is never copied; the rest waits
+// here, bounded by maxBufferedBytes because nothing more is read from the other side while anything
+// waits.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +24,13 @@ class OutBuffer {
   // Small things (heads, chunk lines) are appended here and go out with the next send() or flush().
   std::string& tail() { return bytes_; }
 
-  // What waits, then the pieces, in one call; what is not accepted of the pieces is copied and waits. At most
-  // kMaxPieces pieces. On failure everything is dropped: the connection is dead.
+  // What waits, then the pieces, in one call; what is not accepted of the pieces is copied and
+  // waits. At most kMaxPieces pieces. On failure everything is dropped: the connection is dead.
   Result<void> send(io::Stream& stream, std::span<const Bytes> pieces);
   Result<void> flush(io::Stream& stream) { return send(stream, {}); }
 
-  // For the next message on another stream: drops what waits and counts anew; keeps a capacity of up to `keep_bytes`.
+  // For the next message on another stream: drops what waits and counts anew; keeps a capacity of
+  // up to `keep_bytes`.
   void restart(std::size_t keep_bytes) {
     if (bytes_.capacity() > keep_bytes) std::string().swap(bytes_);
     clear();

@@ -20,7 +20,8 @@ void Exchange::relay_request() {
   if (!over()) flush_upstream();
 }
 
-// Body bytes are wanted and there is room for them; a head that has not been offered yet goes out with its body's start.
+// Body bytes are wanted and there is room for them; a head that has not been offered yet goes out
+// with its body's start.
 bool Exchange::wants_request_bytes() const {
   const phase::State& state = session_->state();
   if (!phase::wants_body(state)) return false;
@@ -44,9 +45,7 @@ bool Exchange::relay_request_once() {
     const io::Take take = session_->stream().take();
     switch (take.kind) {
       case io::Take::Kind::nothing: return false;
-      case io::Take::Kind::fin:
-        session_->fail_finished();
-        return false;
+      case io::Take::Kind::fin: session_->fail_finished(); return false;
       case io::Take::Kind::failed:
         session_->fail(ErrorKind::client_gone, Event::reset, take.os_error);
         return false;
@@ -88,7 +87,8 @@ void Exchange::after_request_bytes(const Relayed& relayed) {
   }
 }
 
-// Offers the upstream what waits for it. A write that fails does not end the attempt: an answer may have come before.
+// Offers the upstream what waits for it. A write that fails does not end the attempt: an answer may
+// have come before.
 void Exchange::flush_upstream() {
   if (!connection_ || upstream_deaf_ || upstream_out_.empty()) return;
   const std::uint64_t before = upstream_out_.accepted();

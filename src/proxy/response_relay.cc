@@ -43,7 +43,8 @@ void Exchange::take_response_head(Bytes bytes) {
   response_text_.append(as_text(bytes));
   while (session_->state().attempt == Attempt::waiting && !response_text_.empty()) {
     const http::Scan scan = response_scanner_.scan(response_text_);
-    if (scan.event == http::ScanEvent::refused) return response_broken(http::as_upstream(scan.error));
+    if (scan.event == http::ScanEvent::refused)
+      return response_broken(http::as_upstream(scan.error));
     if (scan.event == http::ScanEvent::need_more) {
       if (session_->state().replay == phase::Replay::once) session_->apply(Event::answer_bytes);
       return;
@@ -92,7 +93,8 @@ bool Exchange::use_response_head(std::string_view text) {
   return true;
 }
 
-// Some servers say that an idle connection has timed out at the moment in which a request reaches them.
+// Some servers say that an idle connection has timed out at the moment in which a request reaches
+// them.
 bool Exchange::is_stale_timeout() const {
   return response_.status == 408 && response_.connection.close && record.ordinal > 1 &&
          session_->state().replay == phase::Replay::once;

@@ -24,9 +24,9 @@ TEST(Retry, EveryKindByWhatWasSubmittedAndHowManyRoundsHaveFailed) {
     for (const bool replayable : {false, true}) {
       for (std::uint32_t retries = 0; retries <= 3; ++retries) {
         for (std::uint32_t rounds = 0; rounds <= 4; ++rounds) {
-          const Again unsent =
-              try_again({kind, Submitted::nothing, replayable, rounds, retries});
-          const Again expected = is_transient(kind) && rounds <= retries ? Again::after_backoff : Again::no;
+          const Again unsent = try_again({kind, Submitted::nothing, replayable, rounds, retries});
+          const Again expected =
+              is_transient(kind) && rounds <= retries ? Again::after_backoff : Again::no;
           EXPECT_EQ(unsent, expected) << "kind " << k << ", round " << rounds << " of " << retries;
           const Again sent = try_again({kind, Submitted::something, replayable, rounds, retries});
           const bool replay = replayable && kind == connection_terminated;
@@ -38,7 +38,8 @@ TEST(Retry, EveryKindByWhatWasSubmittedAndHowManyRoundsHaveFailed) {
 }
 
 TEST(Retry, ATimeoutIsNeverRetried) {
-  for (const ErrorKind kind : {dns_timeout, connection_timeout, response_timeout, request_timeout}) {
+  for (const ErrorKind kind :
+       {dns_timeout, connection_timeout, response_timeout, request_timeout}) {
     for (const Submitted submitted : {Submitted::nothing, Submitted::something}) {
       EXPECT_EQ(try_again({kind, submitted, true, 1, 5}), Again::no);
     }
@@ -47,7 +48,8 @@ TEST(Retry, ATimeoutIsNeverRetried) {
 
 TEST(Retry, AnUnsafeRequestOfWhichAnythingWasSubmittedIsNeverSentAgain) {
   for (int k = 0; k < kKinds; ++k) {
-    EXPECT_EQ(try_again({static_cast<ErrorKind>(k), Submitted::something, false, 0, 99}), Again::no);
+    EXPECT_EQ(try_again({static_cast<ErrorKind>(k), Submitted::something, false, 0, 99}),
+              Again::no);
   }
 }
 
@@ -65,8 +67,9 @@ TEST(Backoff, TheJitterIsFullAndItsCeilingDoubles) {
     std::uint32_t rounds;
     Ms ceiling;
   };
-  constexpr std::array kRows{Row{1, Ms{250}}, Row{2, Ms{500}}, Row{3, Ms{1'000}}, Row{7, Ms{16'000}},
-                             Row{8, Ms{30'000}}, Row{9, Ms{30'000}}, Row{1'000, Ms{30'000}}};
+  constexpr std::array kRows{Row{1, Ms{250}},       Row{2, Ms{500}},    Row{3, Ms{1'000}},
+                             Row{7, Ms{16'000}},    Row{8, Ms{30'000}}, Row{9, Ms{30'000}},
+                             Row{1'000, Ms{30'000}}};
   for (const Row& row : kRows) {
     const auto steps = static_cast<std::uint64_t>(Duration(row.ceiling).count()) + 1;
     EXPECT_EQ(backoff(Ms{250}, row.rounds, 0), Duration::zero());
@@ -83,7 +86,8 @@ TEST(Backoff, StaysWithinItsBoundsForAnyRandomBits) {
       EXPECT_GE(wait, Duration::zero());
       EXPECT_LE(wait, Duration(Ms{30'000}));
     }
-    EXPECT_LE(backoff(Ms{250}, rounds, std::numeric_limits<std::uint64_t>::max()), Duration(Ms{30'000}));
+    EXPECT_LE(backoff(Ms{250}, rounds, std::numeric_limits<std::uint64_t>::max()),
+              Duration(Ms{30'000}));
   }
 }
 

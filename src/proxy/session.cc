@@ -217,9 +217,7 @@ void Session::perform(ClientEffect effect) {
       if (context_.stage == Stage::stopping) stop(context_.stop_idle_due);
       return;
     case ClientEffect::linger: return begin_closing();
-    case ClientEffect::close:
-      end_exchange();
-      return close(io::CloseHow::fin);
+    case ClientEffect::close: end_exchange(); return close(io::CloseHow::fin);
     case ClientEffect::cut:
       if (state_.conn == Conn::closing && !(exchange_ && exchange_->close_delimited())) {
         return begin_closing();
@@ -301,9 +299,9 @@ void Session::judge_client() {
 }
 
 void Session::swept() {
-  static constexpr std::array kCounterOf{Counter::swept_idle,      Counter::swept_idle,
-                                         Counter::swept_head,      Counter::swept_receiving,
-                                         Counter::swept_sending,   Counter::swept_tunnel,
+  static constexpr std::array kCounterOf{Counter::swept_idle,    Counter::swept_idle,
+                                         Counter::swept_head,    Counter::swept_receiving,
+                                         Counter::swept_sending, Counter::swept_tunnel,
                                          Counter::swept_closing};
   const ClientClock clock = timer_.clock();
   context_.counters.add(kCounterOf[static_cast<std::size_t>(clock)]);

@@ -1,5 +1,6 @@
-// A client's connection, from accept to close. Its coroutine tells the story: head → exchange → … → closing. Every event
-// goes through apply(), which asks the phase table, moves the clocks and carries out the effects.
+// A client's connection, from accept to close. Its coroutine tells the story: head → exchange → … →
+// closing. Every event goes through apply(), which asks the phase table, moves the clocks and
+// carries out the effects.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ struct Setup {
 
   const config::Config config;
   const route::Table table;     // points into `config`
-  const std::string via_token;  // our name in Via and Proxy-Status; random per process, so that a loop is told from a
-                                // chain of gateways
+  const std::string via_token;  // our name in Via and Proxy-Status; random per process, so that a
+                                // loop is told from a chain of gateways
 };
 
 }  // namespace hushgate::proxy

@@ -8,7 +8,8 @@ using phase::ClientClock;
 
 namespace {
 
-// How long a quiet, but not yet acknowledged connection is left before it is looked at again while closing.
+// How long a quiet, but not yet acknowledged connection is left before it is looked at again while
+// closing.
 constexpr Ms kLingerLook{250};
 
 }  // namespace
@@ -22,8 +23,9 @@ void ClientTimer::run(ClientClock clock, Time now, std::uint64_t acknowledged) {
     case ClientClock::none: return deadline_.clear();
     case ClientClock::idle: return wheel_.set(deadline_, now + limits_.idle_timeout);
     case ClientClock::head:
-      return wheel_.set(deadline_, first_byte_ + std::min({limits_.idle_timeout, limits_.request_timeout,
-                                                           kHeadBudgetCeiling}));
+      return wheel_.set(deadline_,
+                        first_byte_ + std::min({limits_.idle_timeout, limits_.request_timeout,
+                                                kHeadBudgetCeiling}));
     case ClientClock::receive: return wheel_.set(deadline_, receive_due(now));
     case ClientClock::send:
       window_.begin(acknowledged, now, limits_);
@@ -47,8 +49,8 @@ Time ClientTimer::receive_due(Time now) const {
   Duration budget = limits_.request_timeout - receive_used_;
   if (upload_rate_ != 0) {
     const double seconds = static_cast<double>(body_bytes_) / static_cast<double>(upload_rate_);
-    budget += std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double>(std::min(seconds, 1e9)));
+    budget +=
+        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
   }
   return (clock_ == ClientClock::receive ? since_ : now) + budget;
 }
@@ -70,8 +72,7 @@ TimerVerdict ClientTimer::judge(Time now, std::uint64_t acknowledged, std::size_
       if (!window_.passed(acknowledged, now, limits_)) return TimerVerdict::ran_out;
       wheel_.set(deadline_, window_.due());
       return TimerVerdict::goes_on;
-    case ClientClock::tunnel:
-      return unless_due(last_activity_ + limits_.tunnel_idle_timeout, now);
+    case ClientClock::tunnel: return unless_due(last_activity_ + limits_.tunnel_idle_timeout, now);
     case ClientClock::linger: return judge_linger(now, unacknowledged);
   }
   return TimerVerdict::goes_on;

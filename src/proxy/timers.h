@@ -1,5 +1,6 @@
-// The clocks of an exchange's two sides: which one runs is the phase table's word, what it measures is here, when it
-// falls due is the wheel's. Nothing that arrives restamps a clock; some lengthen by amount.
+// The clocks of an exchange's two sides: which one runs is the phase table's word, what it measures
+// is here, when it falls due is the wheel's. Nothing that arrives restamps a clock; some lengthen
+// by amount.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace hushgate::proxy {
 
-// A receiver must take min_send_bytes in each window of send_timeout. Measured at its end by what the peer has
-// acknowledged, never by what was offered.
+// A receiver must take min_send_bytes in each window of send_timeout. Measured at its end by what
+// the peer has acknowledged, never by what was offered.
 class SendWindow {
  public:
   // The window starts now; `acknowledged` in all so far.
@@ -42,16 +43,19 @@ class ClientTimer {
   ClientTimer(io::Wheel& wheel, io::Runnable& target, const Limits& limits)
       : wheel_(wheel), limits_(limits), deadline_(target) {}
 
-  // Starts `clock` in place of the one that ran. `acknowledged`: bytes the client has acknowledged so far (send).
+  // Starts `clock` in place of the one that ran. `acknowledged`: bytes the client has acknowledged
+  // so far (send).
   void run(phase::ClientClock clock, Time now, std::uint64_t acknowledged);
   phase::ClientClock clock() const { return clock_; }
   // Since the running clock's first event (for head and receive: since the head's first byte).
   Duration age(Time now) const {
-    const bool of_request = clock_ == phase::ClientClock::head || clock_ == phase::ClientClock::receive;
+    const bool of_request =
+        clock_ == phase::ClientClock::head || clock_ == phase::ClientClock::receive;
     return now - (of_request ? first_byte_ : since_);
   }
 
-  // The head's first byte has come: the stamp that head and body are measured from. Set once per request.
+  // The head's first byte has come: the stamp that head and body are measured from. Set once per
+  // request.
   void stamp_request(Time first_byte) {
     first_byte_ = first_byte;
     receive_used_ = Duration::zero();
@@ -80,7 +84,7 @@ class ClientTimer {
   const Limits& limits_;
   io::Deadline deadline_;
   phase::ClientClock clock_ = phase::ClientClock::none;
-  Time since_{};          // the running clock's start
+  Time since_{};  // the running clock's start
   Time first_byte_{};
   Time last_activity_{};
   Duration receive_used_{};  // of the receive budget, by the turns that are over
@@ -97,7 +101,8 @@ class UpstreamTimer {
 
   void run_silence(Ms timeout, Time now);
   void stop();
-  // A byte of the response came, or a byte of the request was taken after none had been. Cheap: nothing is moved.
+  // A byte of the response came, or a byte of the request was taken after none had been. Cheap:
+  // nothing is moved.
   void note_progress(Time now) { last_progress_ = now; }
 
   // In a tunnel, bytes began to wait for the upstream.

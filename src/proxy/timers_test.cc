@@ -14,18 +14,23 @@ constexpr Ms kPeriod{25};
 
 // A timer on a wheel in virtual time, and when its target was made ready.
 struct Bench {
-  explicit Bench(const Limits& the_limits = {}) : limits(the_limits) { timer.set_upload_rate(limits.min_upload_bytes_per_second); }
+  explicit Bench(const Limits& the_limits = {}) : limits(the_limits) {
+    timer.set_upload_rate(limits.min_upload_bytes_per_second);
+  }
 
   Time now() const { return sim.loop.now(); }
   void pass(Duration duration) { sim.run_for(duration); }
-  void run(ClientClock clock, std::uint64_t acknowledged = 0) { timer.run(clock, now(), acknowledged); }
+  void run(ClientClock clock, std::uint64_t acknowledged = 0) {
+    timer.run(clock, now(), acknowledged);
+  }
   TimerVerdict judge(std::uint64_t acknowledged = 0, std::size_t unacknowledged = 0) {
     return timer.judge(now(), acknowledged, unacknowledged);
   }
   // Lets time pass until the deadline has expired, at most an hour; how long that took.
   Duration until_expired() {
     const Time from = now();
-    while (!timer.expired() && now() - from < std::chrono::hours(1)) sim.loop.turn(now() + seconds(1));
+    while (!timer.expired() && now() - from < std::chrono::hours(1))
+      sim.loop.turn(now() + seconds(1));
     return now() - from;
   }
   // ... until it has expired and is found to have run out.
@@ -298,7 +303,8 @@ TEST(UpstreamTimer, SilenceIsMeasuredFromTheLastProgress) {
   bench.upstream.run_silence(Ms{10'000}, bench.now());
   for (int i = 0; i < 10; ++i) {
     bench.pass(seconds(9));
-    if (bench.upstream.expired()) EXPECT_EQ(bench.upstream.judge_silence(bench.now()), TimerVerdict::goes_on);
+    if (bench.upstream.expired())
+      EXPECT_EQ(bench.upstream.judge_silence(bench.now()), TimerVerdict::goes_on);
     bench.upstream.note_progress(bench.now());
   }
   expect_within_a_period(bench.until_silent(), seconds(10));
@@ -317,10 +323,12 @@ TEST(UpstreamTimer, ABlockedTunnelHasTheSendersBudget) {
   bench.upstream.run_send(100, bench.now(), bench.limits);
   bench.pass(bench.limits.send_timeout + kPeriod);
   ASSERT_TRUE(bench.upstream.expired());
-  EXPECT_EQ(bench.upstream.judge_send(bench.now(), 100 + 16'384, bench.limits), TimerVerdict::goes_on);
+  EXPECT_EQ(bench.upstream.judge_send(bench.now(), 100 + 16'384, bench.limits),
+            TimerVerdict::goes_on);
   bench.pass(bench.limits.send_timeout + kPeriod);
   ASSERT_TRUE(bench.upstream.expired());
-  EXPECT_EQ(bench.upstream.judge_send(bench.now(), 100 + 16'384, bench.limits), TimerVerdict::ran_out);
+  EXPECT_EQ(bench.upstream.judge_send(bench.now(), 100 + 16'384, bench.limits),
+            TimerVerdict::ran_out);
 }
 
 }  // namespace

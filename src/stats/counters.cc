@@ -4,13 +4,11 @@ namespace hushgate::stats {
 
 // In the order of the enum.
 constexpr std::array<std::string_view, kCounters> kNames{
-    "clients_accepted", "clients_shed",      "accept_pauses",    "requests",
-    "exchanges_failed", "clients_gone",      "swept_idle",       "swept_head",
-    "swept_receiving",  "swept_sending",     "swept_tunnel",     "swept_closing",
-    "upstream_silent",  "connects",          "connects_failed",  "connect_retries",
-    "reuses",           "replays",           "pool_expired",     "pool_closed_early",
-    "pool_stray_bytes", "pool_shed",         "port_waits",       "ports_exhausted",
-    "close_wait_reset",
+    "clients_accepted", "clients_shed",  "accept_pauses",   "requests",        "exchanges_failed",
+    "clients_gone",     "swept_idle",    "swept_head",      "swept_receiving", "swept_sending",
+    "swept_tunnel",     "swept_closing", "upstream_silent", "connects",        "connects_failed",
+    "connect_retries",  "reuses",        "replays",         "pool_expired",    "pool_closed_early",
+    "pool_stray_bytes", "pool_shed",     "port_waits",      "ports_exhausted", "close_wait_reset",
 };
 static_assert(!kNames.back().empty());
 

@@ -1,4 +1,5 @@
-// What a worker counts. One writer (the worker), any reader; nothing is shared between workers on the data path.
+// What a worker counts. One writer (the worker), any reader; nothing is shared between workers on
+// the data path.
 #pragma once
 
 #include <array>
@@ -11,15 +12,15 @@ namespace hushgate::stats {
 
 enum class Counter : std::uint8_t {
   clients_accepted,
-  clients_shed,       // closed by us under shortage without having been served (503 or silently)
-  accept_pauses,      // accepting stood still for want of room
-  requests,           // heads that were complete and became an exchange
-  exchanges_failed,   // ended with an error of hushgate's own or cut
-  clients_gone,       // cancelled by the client
-  swept_idle,         // fresh or kept: idleTimeoutMs
-  swept_head,         // 408 in a head
-  swept_receiving,    // 408 or close in a body
-  swept_sending,      // cut: took less than minSendBytes in sendTimeoutMs
+  clients_shed,      // closed by us under shortage without having been served (503 or silently)
+  accept_pauses,     // accepting stood still for want of room
+  requests,          // heads that were complete and became an exchange
+  exchanges_failed,  // ended with an error of hushgate's own or cut
+  clients_gone,      // cancelled by the client
+  swept_idle,        // fresh or kept: idleTimeoutMs
+  swept_head,        // 408 in a head
+  swept_receiving,   // 408 or close in a body
+  swept_sending,     // cut: took less than minSendBytes in sendTimeoutMs
   swept_tunnel,
   swept_closing,      // the linger's budget ran out
   upstream_silent,    // upstreamTimeoutMs ran out

@@ -15,7 +15,8 @@ namespace hushgate::upstream {
 class Endpoint;
 struct ConnectionTag {};
 
-// Its stream's owner is whoever's turn it is: an exchange while `active`, the connection itself otherwise.
+// Its stream's owner is whoever's turn it is: an exchange while `active`, the connection itself
+// otherwise.
 class Connection final : public io::Runnable, public ListNode<ConnectionTag> {
  public:
   enum class State : std::uint8_t {

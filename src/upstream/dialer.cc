@@ -11,7 +11,8 @@ namespace {
 
 using stats::Counter;
 
-constexpr Ms kPortPoll{100};  // ports also become free without our seeing it (TIME_WAIT, other processes)
+constexpr Ms kPortPoll{
+    100};  // ports also become free without our seeing it (TIME_WAIT, other processes)
 
 bool lacks_descriptors(int os_error) { return os_error == EMFILE || os_error == ENFILE; }
 
@@ -143,8 +144,9 @@ Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
   Result<io::StreamPtr> stream = services.loop.backend().connect(to, options, &owner_);
   if (stream) return stream;
   const int os_error = stream.error().os_error;
-  const bool room = os_error == EADDRNOTAVAIL ? endpoint_->shed_idle(endpoint_->idle_count()) > 0
-                                              : lacks_descriptors(os_error) && services.room.make_room();
+  const bool room = os_error == EADDRNOTAVAIL
+                        ? endpoint_->shed_idle(endpoint_->idle_count()) > 0
+                        : lacks_descriptors(os_error) && services.room.make_room();
   return room ? services.loop.backend().connect(to, options, &owner_) : std::move(stream);
 }
 
@@ -155,8 +157,7 @@ void Dialer::note_failure(const SocketAddress& to, Error error) {
     ++unavailable_;
     no_port_ = no_port_ || (to.ip() != nullptr && endpoint_->name().winner() == to.ip()->ip);
   }
-  const bool better = error_.kind == ErrorKind::none ||
-                      error_.kind == ErrorKind::ports_exhausted ||
+  const bool better = error_.kind == ErrorKind::none || error_.kind == ErrorKind::ports_exhausted ||
                       error.kind == ErrorKind::connection_refused ||
                       error_.kind == ErrorKind::connection_timeout;
   if (!better) return;
@@ -164,8 +165,8 @@ void Dialer::note_failure(const SocketAddress& to, Error error) {
   failed_address_ = to;
 }
 
-// A machine without IPv6 says EADDRNOTAVAIL for ::1 too. So it counts as a want of ports only from an address that has
-// worked before, or from all of them.
+// A machine without IPv6 says EADDRNOTAVAIL for ::1 too. So it counts as a want of ports only from
+// an address that has worked before, or from all of them.
 bool Dialer::lacks_ports() const { return no_port_ || unavailable_ == address_count(); }
 
 void Dialer::all_failed(Time now) {

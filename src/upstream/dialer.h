@@ -1,6 +1,6 @@
-// Opens one new connection to an endpoint: its name, the race of its addresses (RFC 8305: the next one 250 ms later, or
-// at once when the last one failed), and the wait for a port when there is none. Only the winner carries bytes; the
-// losers are reset.
+// Opens one new connection to an endpoint: its name, the race of its addresses (RFC 8305: the next
+// one 250 ms later, or at once when the last one failed), and the wait for a port when there is
+// none. Only the winner carries bytes; the losers are reset.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@ namespace hushgate::upstream {
 class Dialer {
  public:
   enum class State : std::uint8_t {
-    idle,        // not started, or taken
-    resolving,   // the name has no address yet
-    racing,      // at least one connect is under way
-    port_wait,   // no address had a free port
-    connected,   // take() has the winner
-    failed,      // error() and failed_address() say why
+    idle,       // not started, or taken
+    resolving,  // the name has no address yet
+    racing,     // at least one connect is under way
+    port_wait,  // no address had a free port
+    connected,  // take() has the winner
+    failed,     // error() and failed_address() say why
   };
 
   // `owner` is made ready whenever step() could come further; it outlives the dialer.
-  explicit Dialer(io::Runnable& owner) : owner_(owner), alarm_(owner), name_wait_(owner), port_wait_(owner) {}
+  explicit Dialer(io::Runnable& owner)
+      : owner_(owner), alarm_(owner), name_wait_(owner), port_wait_(owner) {}
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
   ~Dialer() { cancel(); }
@@ -40,8 +41,8 @@ class Dialer {
   // Resets whatever is under way.
   void cancel();
 
-  // Valid in `failed`. Kinds: dns_error, dns_timeout, connection_refused, connection_failed (with errno),
-  // connection_timeout, ports_exhausted, shedding (no descriptors).
+  // Valid in `failed`. Kinds: dns_error, dns_timeout, connection_refused, connection_failed (with
+  // errno), connection_timeout, ports_exhausted, shedding (no descriptors).
   Error error() const { return error_; }
   const SocketAddress& failed_address() const { return failed_address_; }
 

@@ -1,4 +1,5 @@
-// Learns from an upstream that closes idle connections earlier than we do, so that the pool lets go of them first.
+// Learns from an upstream that closes idle connections earlier than we do, so that the pool lets go
+// of them first.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +9,17 @@
 
 namespace hushgate::upstream {
 
-// A restart closes connections of all ages at one moment and teaches nothing; a keep-alive timeout closes them at one
-// age, at different moments. So two closes count as a habit when they are kApart in time and alike in age.
+// A restart closes connections of all ages at one moment and teaches nothing; a keep-alive timeout
+// closes them at one age, at different moments. So two closes count as a habit when they are kApart
+// in time and alike in age.
 class EarlyClose {
  public:
   static constexpr Ms kApart{200};
-  static constexpr Ms kLeastAge{50};      // younger ones were closed for another reason than idling
+  static constexpr Ms kLeastAge{50};  // younger ones were closed for another reason than idling
   static constexpr Ms kRemembered{600'000};
 
-  // An idle connection was closed by the upstream's FIN after `age`. True: the habit is new or has become shorter.
+  // An idle connection was closed by the upstream's FIN after `age`. True: the habit is new or has
+  // become shorter.
   bool observe(Duration age, Time now) {
     if (age < kLeastAge) return false;
     const bool alike = last_age_ && age < *last_age_ * 5 / 4 && *last_age_ < age * 5 / 4;

@@ -78,7 +78,8 @@ void Endpoint::put_idle(ConnectionPtr connection, std::optional<std::uint32_t> h
   services_.wheel.set(idle.deadline_, now + limit);
   idle_.push_front(idle);
   ++idle_count_;
-  if (stream.readable()) services_.loop.ready(idle);  // an edge that has passed comes no second time
+  if (stream.readable())
+    services_.loop.ready(idle);  // an edge that has passed comes no second time
 }
 
 void Endpoint::end(ConnectionPtr connection) {
@@ -130,9 +131,7 @@ void Endpoint::idle_event(Connection& connection) {
           .text("endpoint", connection.stream().peer().to_string())
           .number("bytes", take.lease.bytes().size());
       return discard(connection, io::CloseHow::reset);
-    case io::Take::Kind::fin:
-      learn(connection);
-      return discard(connection, io::CloseHow::fin);
+    case io::Take::Kind::fin: learn(connection); return discard(connection, io::CloseHow::fin);
     case io::Take::Kind::failed:
       services_.counters.add(Counter::pool_closed_early);
       return discard(connection, io::CloseHow::reset);

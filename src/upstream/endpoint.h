@@ -1,4 +1,5 @@
-// An upstream as one worker sees it: its addresses, its pool, what waits for a port, what is being closed.
+// An upstream as one worker sees it: its addresses, its pool, what waits for a port, what is being
+// closed.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +37,11 @@ class Endpoint {
   Services& services() { return services_; }
   Name& name() { return name_; }
 
-  // The most recently used idle connection on which nothing has happened, looked at this moment; null if there is none.
+  // The most recently used idle connection on which nothing has happened, looked at this moment;
+  // null if there is none.
   ConnectionPtr take_idle();
-  // Pools a connection after an exchange that may_pool(). `hint`: the upstream's Keep-Alive timeout.
+  // Pools a connection after an exchange that may_pool(). `hint`: the upstream's Keep-Alive
+  // timeout.
   void put_idle(ConnectionPtr connection, std::optional<std::uint32_t> hint_s);
   // After an unsafe exchange: waits for the upstream's FIN up to closeWaitMs, then resets.
   void end(ConnectionPtr connection);
@@ -54,7 +57,9 @@ class Endpoint {
   bool wait_for_port(PortWait& wait);
   void stop_waiting(PortWait& wait);
   // Whose try it is.
-  bool is_next(const PortWait& wait) { return !port_waits_.empty() && &port_waits_.front() == &wait; }
+  bool is_next(const PortWait& wait) {
+    return !port_waits_.empty() && &port_waits_.front() == &wait;
+  }
 
   // The source address for the next connection to `destination`, or none.
   std::optional<IpAddress> next_source(const IpAddress& destination);
@@ -74,7 +79,7 @@ class Endpoint {
   const config::Upstream& config_;
   Name name_;
   EarlyClose early_close_;
-  IntrusiveList<Connection, ConnectionTag> idle_;    // most recently used first
+  IntrusiveList<Connection, ConnectionTag> idle_;  // most recently used first
   IntrusiveList<Connection, ConnectionTag> ending_;
   IntrusiveList<PortWait, PortWaitTag> port_waits_;
   std::size_t idle_count_ = 0;

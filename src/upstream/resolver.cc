@@ -11,8 +11,8 @@
 namespace hushgate::upstream {
 namespace {
 
-// RFC 6761 section 6.3: localhost and what is below it is loopback, both kinds, whatever a hosts file forgot. A dev server
-// may listen on either only.
+// RFC 6761 section 6.3: localhost and what is below it is loopback, both kinds, whatever a hosts
+// file forgot. A dev server may listen on either only.
 bool is_localhost(std::string_view host) {
   if (host.ends_with('.')) host.remove_suffix(1);
   constexpr std::string_view kName = "localhost";
@@ -98,10 +98,7 @@ std::vector<IpAddress> interleaved(std::vector<IpAddress> addresses) {
 }
 
 Name::Name(io::Loop& loop, NameSource& source, std::string host)
-    : loop_(loop),
-      source_(source),
-      host_(std::move(host)),
-      self_(std::make_shared<Name*>(this)) {}
+    : loop_(loop), source_(source), host_(std::move(host)), self_(std::make_shared<Name*>(this)) {}
 
 Name::Name(io::Loop& loop, NameSource& source, IpAddress literal)
     : loop_(loop),

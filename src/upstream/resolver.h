@@ -1,5 +1,5 @@
-// Names to addresses. A NameSource answers (the system's getaddrinfo on a helper thread, or a simulation); a Name is one
-// upstream's cache of the answers, per worker.
+// Names to addresses. A NameSource answers (the system's getaddrinfo on a helper thread, or a
+// simulation); a Name is one upstream's cache of the answers, per worker.
 #pragma once
 
 #include <condition_variable>
@@ -22,8 +22,8 @@
 
 namespace hushgate::upstream {
 
-// At least one address, in the order in which they are to be tried (RFC 6724). Errors: dns_error, with getaddrinfo's code
-// in os_error.
+// At least one address, in the order in which they are to be tried (RFC 6724). Errors: dns_error,
+// with getaddrinfo's code in os_error.
 using NameAnswer = Result<std::vector<IpAddress>>;
 
 class NameSource {
@@ -57,8 +57,9 @@ class SystemNames final : public NameSource {
   std::thread thread_;
 };
 
-inline constexpr Ms kNameFresh{30'000};       // an older answer is still used, and asked again in the background
-inline constexpr Ms kNameAskPause{1'000};     // the least time between two questions for a name
+inline constexpr Ms kNameFresh{
+    30'000};  // an older answer is still used, and asked again in the background
+inline constexpr Ms kNameAskPause{1'000};         // the least time between two questions for a name
 inline constexpr std::size_t kMaxAddresses = 16;  // of a name; the rest is not tried
 
 struct NameWaitTag {};
@@ -90,7 +91,8 @@ class Name {
   const std::vector<IpAddress>& addresses() const { return addresses_; }
   Error error() const { return error_; }
 
-  // Asks if there is no answer or an old one. While `asking`, `wait`'s target is made ready when the answer comes.
+  // Asks if there is no answer or an old one. While `asking`, `wait`'s target is made ready when
+  // the answer comes.
   void need(NameWait& wait, Time now);
   // A connect failed: the answer may be wrong by now. Asks again, unless that was done just now.
   void doubt(Time now);
@@ -117,7 +119,8 @@ class Name {
   std::shared_ptr<Name*> self_;  // outlives us in a query under way; null inside then
 };
 
-// Alternates families, beginning with the first address's (RFC 8305 section 4), and keeps at most kMaxAddresses.
+// Alternates families, beginning with the first address's (RFC 8305 section 4), and keeps at most
+// kMaxAddresses.
 std::vector<IpAddress> interleaved(std::vector<IpAddress> addresses);
 
 }  // namespace hushgate::upstream

@@ -7,9 +7,9 @@
 namespace hushgate::upstream {
 namespace {
 
+using std::chrono::seconds;
 using testing::Owner;
 using testing::ScriptedNames;
-using std::chrono::seconds;
 
 IpAddress v4(std::uint8_t last) { return IpAddress::v4(192, 0, 2, last); }
 IpAddress v6(std::uint8_t last) {

@@ -43,8 +43,8 @@ class WatchedBackend final : public io::Backend {
  public:
   explicit WatchedBackend(std::unique_ptr<io::Backend> inner) : inner_(std::move(inner)) {}
 
-  std::vector<std::string> connects;           // destinations, in order
-  std::map<std::string, int> fails_at_once;    // destination -> errno
+  std::vector<std::string> connects;         // destinations, in order
+  std::map<std::string, int> fails_at_once;  // destination -> errno
 
   Time now() override { return inner_->now(); }
   void collect(Time until, io::ReadyList& ready) override { inner_->collect(until, ready); }
@@ -95,7 +95,8 @@ class Owner final : public io::Runnable {
   int runs = 0;
 };
 
-// An upstream's program: accepts everything and does nothing by itself, but gives up what was reset.
+// An upstream's program: accepts everything and does nothing by itself, but gives up what was
+// reset.
 class Server {
  public:
   Server(io::SimNetwork& network, const IpPort& address)
