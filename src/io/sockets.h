@@ -79,8 +79,8 @@ enum class FinSent : std::uint8_t { no, yes };
 std::size_t unacknowledged_bytes(int fd, FinSent fin_sent);
 
 // Time between the last segment with data and the last segment of any kind (TCP_INFO, to the
-// millisecond): behind a FIN, at least how long the FIN came after the data. The longest Duration
-// where the kernel does not say.
+// millisecond): behind a FIN, at most how long it came after the data. The longest Duration where
+// the kernel does not say.
 Duration last_segment_delay(int fd);
 SocketAddress local_address(int fd);
 

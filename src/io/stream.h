@@ -134,9 +134,9 @@ class Stream {
   // now: true when there is nothing to be read, no FIN and no failure. Used before a pooled
   // connection is given a request.
   virtual bool still_quiet() = 0;
-  // With peer_finished(): how long behind the peer's last byte its FIN came, as far as the kernel
-  // can tell; else, and where it cannot, the longest Duration. A loop that was kept from running
-  // sees both late and at once.
+  // With peer_finished(): at most so long behind the peer's last byte came its FIN, as far as the
+  // kernel can tell; the longest Duration where it cannot. A loop that was kept from running sees
+  // both late and at once.
   virtual Duration finish_delay() { return Duration::max(); }
   virtual void set_keep_alive(const KeepAlive& keep_alive) = 0;
   // The object is gone afterwards. Its owner is not woken for it any more.

@@ -281,11 +281,11 @@ void UringStream::finish_writing() {
   send_fin_when_sent();
 }
 
-// What is in our buffer and, of what the kernel took, what the peer has not acknowledged.
 Duration UringStream::finish_delay() {
   return peer_finished() ? last_segment_delay(fd_.get()) : Duration::max();
 }
 
+// What is in our buffer and, of what the kernel took, what the peer has not acknowledged.
 std::size_t UringStream::unacknowledged() {
   return unsent() + unacknowledged_bytes(fd_.get(), has(kFinSent) ? FinSent::yes : FinSent::no);
 }

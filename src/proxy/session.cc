@@ -62,14 +62,17 @@ Session::~Session() {
 
 void Session::start(Context& context, io::StreamPtr stream, route::Site& site) {
   context.counters.add(Counter::clients_accepted);
-  auto* session = new Session(context, std::move(stream), site);
-  session->life_ = session->live();
-  session->life_.start();
-  session->after_run();
+  auto owned = std::make_unique<Session>(context, std::move(stream), site);
+  Session& session = *owned;
+  session.self_ = std::move(owned);
+  session.life_ = session.live();
+  session.life_.start();
+  session.after_run();
 }
 
 void Session::after_run() {
-  if (life_.done()) delete this;
+  if (!life_.done()) return;
+  const std::unique_ptr<Session> end = std::move(self_);
 }
 
 io::Task<> Session::live() {

@@ -21,8 +21,9 @@ inline constexpr int kTurnExchanges = 16;  // of one connection in one turn
 
 class Session final : public io::Wakeup, public ListNode<SessionTag> {
  public:
-  // Owns itself: it is deleted when its connection is closed and its coroutine has returned.
+  // Owns itself: it ends when its connection is closed and its coroutine has returned.
   static void start(Context& context, io::StreamPtr stream, route::Site& site);
+  Session(Context& context, io::StreamPtr stream, route::Site& site);  // see start()
   ~Session();
 
   // --- from above
@@ -50,8 +51,6 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   std::uint64_t acknowledged();
 
  private:
-  Session(Context& context, io::StreamPtr stream, route::Site& site);
-
   bool idle() const {
     return state_.conn == phase::Conn::fresh || state_.conn == phase::Conn::kept;
   }
@@ -89,6 +88,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   int share_ = 0;  // exchanges begun in that turn
   bool fin_seen_ = false;
   io::Task<> life_;
+  std::unique_ptr<Session> self_;
 };
 
 }  // namespace hushgate::proxy

@@ -58,7 +58,7 @@ class Served:
         for line in self.process.stdout:
             found = ADDRESS.search(line)
             if found:
-                self.address = found.group(0)
+                self.address = ":".join(found.groups())
                 break
 
     def stop(self):

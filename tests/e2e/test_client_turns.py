@@ -66,11 +66,11 @@ async def the_head_has_the_smaller_of_both_budgets(t):
 
 @case
 async def half_a_head_on_a_kept_connection_is_408_by_its_first_byte(t):
-    gateway = await t.gateway(await t.answering(), limits=SHORT)
+    gateway = await t.gateway(await t.answering(), limits={"idleTimeoutMs": 2000, "requestTimeoutMs": 1000})
     wire = await t.client(gateway)
     wire.send(GET)
     await wire.response()
-    await asyncio.sleep(0.6)
+    await asyncio.sleep(0.5)
     begin = now()
     t.later(drip(wire, b"GET /now HTTP/1.1\r\nX-Long: " + b"a" * 400, 0.1))
     error_of(await wire.response(), 408)

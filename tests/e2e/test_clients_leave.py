@@ -42,7 +42,7 @@ async def a_client_that_closes_in_silence_cancels_a_safe_request_too(t):
     _, wire, peer = await in_silence(t, request_bytes(target="/think"))
     await asyncio.sleep(0.5)
     wire.close()
-    check(await peer.ended(SOON) == "rst", "the abandoned attempt was not reset")
+    check(await peer.reset_by_peer(SOON), "the abandoned attempt was not reset")
 
 
 @case

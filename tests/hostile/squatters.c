@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { SILENT, HEADS, BODIES, READERS, KINDS };
-enum { BATCH = 250, BATCH_MS = 10, DRIP_MS = 300, EVENTS = 1024, BUFFER = 4096 };
+enum { BATCH = 80, BATCH_MS = 10, DRIP_MS = 300, EVENTS = 1024, BUFFER = 4096 };
 
 static const char *const names[] = {"silent", "head", "body", "reader"};
 typedef struct {
@@ -55,6 +55,7 @@ static void begin(Conn *c, int port) {
   setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   c->first = c->gone = -1;
   ++alive;
+  c->begun = now_ms();
   if (connect(c->fd, (struct sockaddr *)&a, sizeof a) && errno != EINPROGRESS) perror("squatters"), exit(1);
   struct epoll_event e = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = c};
   epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &e);
@@ -68,8 +69,7 @@ static void send_bytes(Conn *c, const char *bytes, size_t n) {
 static void opened(Conn *c) {
   char text[128];
   c->up = 1;
-  c->begun = now_ms();
-  c->next = c->begun + (double)(rand() % DRIP_MS);
+  c->next = now_ms() + (double)(rand() % DRIP_MS);
   ++connected;
   if (c->kind == BODIES) {
     const char *head = "POST /ok HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
@@ -122,7 +122,8 @@ int main(int argc, char **argv) {
   int said = 0;
   double last_drips = 0;
   while ((opening < total || alive) && now_ms() < limit) {
-    for (int n = 0; n < BATCH && opening < total; ++n) begin(&conns[opening++], port);
+    const long allowed = (long)((now_ms() - start) / BATCH_MS + 1) * BATCH;
+    for (int n = 0; n < BATCH && opening < total && opening < allowed; ++n) begin(&conns[opening++], port);
     const int n = epoll_wait(poller, events, EVENTS, BATCH_MS);
     for (int i = 0; i < n; ++i) happened(events[i].data.ptr, events[i].events);
     if (!said && connected == total) said = printf("open %ld %.0f\n", total, now_ms() - start), fflush(stdout);

@@ -2,9 +2,9 @@
 """Squatters, all at once: squatters.py BINARY [SHARE]
 
 5 000 connections that send nothing, 3 000 that drip bytes of a head and 1 000 bytes of a body (one per 300 ms, also after
-their 408), 500 that read nothing of a large answer (times SHARE, 1 by default), while a normal client asks every 20 ms and
-never fails. Each loses its turn by its budget + one sweep period: by the gateway's log (`swept`, age_ms) and as the
-clients see it. Then: the gateway's CPU time with 9 000 idle connections over 10 s.
+their 408), 500 that read nothing of a large answer (times SHARE, 1 by default), while a normal client asks every 20 ms, by
+turns on a new and a kept connection, and never fails. Each loses its turn by its budget + one sweep period: by the
+gateway's log (`swept`, age_ms) and as the clients see it. Then: the gateway's CPU time with 9 000 idle connections.
 """
 
 import os
@@ -83,7 +83,7 @@ def all_at_once(binary, share):
     gateway = common.Gateway(binary, up_port, limits__idleTimeoutMs=IDLE, limits__requestTimeoutMs=REQUEST,
                              limits__sendTimeoutMs=SEND, limits__maxConnections=12000)
     at_rest = gateway.connections()
-    normal = common.NormalClient(gateway.port)
+    normal = [common.NormalClient(gateway.port, kind) for kind in ("new", "kept")]
     time.sleep(1)
     before = gateway.cpu_ms()
     squatters = squat(gateway.port, counts, 40)
@@ -91,7 +91,8 @@ def all_at_once(binary, share):
     squatters.line_with("^end$", 60)
     print(f"     {peak} sockets at the peak, peak RSS {gateway.memory_kib('VmHWM') / 1024:.0f} MiB, "
           f"CPU {gateway.cpu_ms() - before:.0f} ms, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    normal.stop().judge()
+    for client in normal:
+        client.judge()
     time.sleep(1)
     judge_log(gateway, counts)
     judge_view(squatters.lines, counts)

@@ -8,6 +8,7 @@ import time
 from .message import Ended, Fault, Request, Response, parse_request_head, parse_response_head
 
 now = time.monotonic
+TCP_CLOSED = 7  # tcpi_state
 PIECE = 65536
 PATIENCE = 20.0  # seconds that an expected event may take on a loaded machine
 
@@ -86,6 +87,17 @@ class Wire(asyncio.Protocol):
         if not await self.until(lambda: self.end, seconds):
             raise Fault(f"not closed by the peer within {seconds} s (has: {bytes(self.buffer[:80])!r})")
         return self.end
+
+    async def reset_by_peer(self, seconds=PATIENCE):
+        """Whether a reset comes, with or without a FIN before it: the peer keeps no TIME_WAIT then."""
+        limit = now() + seconds
+        await self.ended(seconds)
+        while not self.lost and now() < limit:
+            sock = self.transport.get_extra_info("socket")
+            if sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == TCP_CLOSED:
+                return True
+            await asyncio.sleep(0.01)
+        return "rst" in self.end
 
     async def quiet(self, seconds):
         """Fails if the peer says or does anything in so many seconds."""
