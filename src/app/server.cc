@@ -70,11 +70,11 @@ std::expected<void, std::string> Server::open() {
 
 std::expected<void, std::string> Server::open_everywhere(const config::ListenAddress& listen,
                                                          Which which) {
-  const char* what = which == Which::admin ? "admin on" : "listening on";
+  const char* what = which == Which::admin ? " (admin)" : "";
   auto bound = open_on_workers(listen.address, which);
   if (!bound) return std::unexpected(bound.error());
   if (listening_.empty()) first_address_ = *bound;
-  listening_.push_back(fmt::format("{} {}", what, bound->to_string()));
+  listening_.push_back(fmt::format("listening on {}{}", bound->to_string(), what));
   if (listen.family == config::ListenFamily::one) return {};
   const IpPort v6{*IpAddress::parse("::"), bound->ip()->port};
   if (const auto probe = io::probe_listen(v6); !probe) {
@@ -83,7 +83,7 @@ std::expected<void, std::string> Server::open_everywhere(const config::ListenAdd
   }
   bound = open_on_workers(v6, which);
   if (!bound) return std::unexpected(bound.error());
-  listening_.push_back(fmt::format("{} {}", what, bound->to_string()));
+  listening_.push_back(fmt::format("listening on {}{}", bound->to_string(), what));
   return {};
 }
 

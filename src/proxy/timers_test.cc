@@ -135,7 +135,7 @@ TEST(ClientTimer, APauseKeepsTheRemainder) {
   for (int i = 0; i < 3; ++i) {
     bench.pass(seconds(10));
     bench.run(ClientClock::none);
-    EXPECT_EQ(bench.until_expired(), std::chrono::hours(1));
+    EXPECT_GE(bench.until_expired(), std::chrono::hours(1));
     bench.run(ClientClock::receive);
   }
   expect_within_a_period(bench.until_run_out(), seconds(20));
@@ -163,7 +163,9 @@ TEST(ClientTimer, AHugeBodyDoesNotOverflowTheBudget) {
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   bench.timer.count_body(~std::uint64_t{0} / 2);
-  EXPECT_EQ(bench.until_run_out(), std::chrono::hours(1));
+  bench.pass(seconds(61));
+  ASSERT_TRUE(bench.timer.expired());
+  EXPECT_EQ(bench.judge(), TimerVerdict::goes_on);
 }
 
 TEST(ClientTimer, SendingMustTakeItsBytesInEachWindow) {
@@ -192,7 +194,7 @@ TEST(ClientTimer, TheNextSendWindowBeginsWhereProgressWasFound) {
 TEST(ClientTimer, ATunnelMayBeSilentForeverUnlessItIsTold) {
   Bench off;
   off.run(ClientClock::tunnel);
-  EXPECT_EQ(off.until_expired(), std::chrono::hours(1));
+  EXPECT_GE(off.until_expired(), std::chrono::hours(1));
   Limits limits;
   limits.tunnel_idle_timeout = Ms{5'000};
   Bench on(limits);
@@ -270,7 +272,7 @@ TEST(ClientTimer, NoClockNeverRunsOut) {
   Bench bench;
   bench.run(ClientClock::idle);
   bench.run(ClientClock::none);
-  EXPECT_EQ(bench.until_expired(), std::chrono::hours(1));
+  EXPECT_GE(bench.until_expired(), std::chrono::hours(1));
   EXPECT_EQ(bench.judge(), TimerVerdict::goes_on);
 }
 

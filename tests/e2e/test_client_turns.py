@@ -66,7 +66,7 @@ async def the_head_has_the_smaller_of_both_budgets(t):
 
 @case
 async def half_a_head_on_a_kept_connection_is_408_by_its_first_byte(t):
-    gateway = await t.gateway(await t.answering(), limits={"idleTimeoutMs": 2000, "requestTimeoutMs": 1000})
+    gateway = await t.gateway(await t.answering(), limits={"idleTimeoutMs": 6000, "requestTimeoutMs": 1000})
     wire = await t.client(gateway)
     wire.send(GET)
     await wire.response()
@@ -96,11 +96,11 @@ async def a_body_that_drips_is_408_by_the_heads_first_byte_and_its_upstream_sees
 
 @case
 async def a_slow_upload_at_a_fair_pace_is_served(t):
-    gateway = await t.gateway(await t.answering(), limits={"idleTimeoutMs": 1000, "requestTimeoutMs": 1000})
+    gateway = await t.gateway(await t.answering(), limits={"idleTimeoutMs": 2000, "requestTimeoutMs": 2000})
     wire = await t.client(gateway)
-    wire.send(b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65536\r\n\r\n")
+    wire.send(b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 262144\r\n\r\n")
     begin = now()
-    t.later(drip(wire, b"a" * 65536, 0.2, 4096))
+    t.later(drip(wire, b"a" * 262144, 0.25, 16384))
     response = await wire.response()
     check(response.status == 200, f"{response}")
     check(now() - begin >= 3.0, "the upload was not slow")

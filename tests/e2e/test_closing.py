@@ -3,7 +3,7 @@ responses keep the connection when little is left, and give it up when much is."
 
 import asyncio
 
-from support import case, check, error_of, not_before, now, request_bytes, response_bytes
+from support import Skip, case, check, error_of, not_before, now, request_bytes, response_bytes
 
 ROUTES = [{"path": "/", "upstream": "u"}, {"path": "/small", "upstream": "u", "maxBodyBytes": 1000}]
 
@@ -113,8 +113,15 @@ async def closing_with_a_byte_now_and_then_ends_after_thirty_seconds(t):
     wire = await t.client(gateway)
     wire.send(b"nonsense\r\n\r\n")
     error_of(await wire.response(), 400)
-    begin = now()
-    not_before(begin, await gone(gateway, wire, begin), 29.5, "the close")
+    begin = last = now()
+    widest = 0.0
+    while not wire.lost and now() - begin < 45:
+        wire.send(b"x")
+        await asyncio.sleep(0.1)
+        widest, last = max(widest, now() - last), now()
+    if widest > 1.5:
+        raise Skip(f"this machine stood still for {widest:.1f} s")
+    not_before(begin, now() if wire.lost else None, 29.5, "the close")
 
 
 @case

@@ -73,6 +73,7 @@ async def after_the_shortage_all_is_well(t):
         wire = await t.client(gateway)
         wire.send(b"GET / HTTP/1.1\r\n")  # in `head`: neither fresh nor kept
         half.append(wire)
+    await asyncio.sleep(0.5)
     late = await t.client(gateway)
     late.send(GET)
     error_of(await late.response(), 503, of_request=False)

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD = 65521, PIECE = 65536, HEAD = 8192, IDS = 1 << 20, CONNS = 1 << 16, EVENTS = 512 };
+enum { PERIOD = 65521, PIECE = 65536, HEAD = 8192, IDS = 1 << 20, CONNS = 1 << 16, EVENTS = 512, QUEUE = 1 << 18 };
 
 typedef struct {
   int fd, open;
@@ -186,8 +186,9 @@ static void accept_all(int listener) {
       close(fd);
       continue;
     }
-    int one = 1;
+    int one = 1, queue = QUEUE;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof queue);
     ++accepted;
     conns[fd] = calloc(1, sizeof(Conn));
     conns[fd]->fd = fd;

@@ -2,7 +2,7 @@
 
 from .case import EARLY, LATE, Skip, case, error_of, not_before, now  # noqa: F401
 from .gateway import PATIENT_POOL, configuration  # noqa: F401
-from .message import (CHUNKED_HEAD, LAST_CHUNK, Fault, check, chunk_bytes, request_bytes,  # noqa: F401
+from .message import (CHUNKED_HEAD, LAST_CHUNK, Fault, check, chunk_bytes, has_last_chunk, request_bytes,  # noqa: F401
                       response_bytes)
 from .upstream import free_port  # noqa: F401
 from .wire import PATIENCE, connect  # noqa: F401

@@ -12,7 +12,7 @@ import time
 from .message import Fault
 from .wire import PATIENCE, connect
 
-ADDRESS = re.compile(r"listening on .*?(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d+)")
+ADDRESS = re.compile(r"\b(?:listening|admin) on .*?(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d+)")
 SANITIZER = re.compile(r"(ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|SUMMARY: \w+Sanitizer)")
 STOP_PATIENCE = 45.0  # more than the default graceMs
 

@@ -1,5 +1,7 @@
 """Heads of requests and responses, as strict as a case needs them to be."""
 
+import re
+
 
 class Fault(AssertionError):
     """What a case found wrong."""
@@ -110,6 +112,11 @@ def request_bytes(method="GET", target="/", fields=(), body=None, chunked=False,
 
 
 LAST_CHUNK = b"0\r\n\r\n"
+
+
+def has_last_chunk(data):
+    """As a line of its own: a field in front of a body may end in a zero too."""
+    return re.search(rb"(?:^|\r\n)0+\r\n\r\n", bytes(data)) is not None
 
 
 def chunk_bytes(payload):

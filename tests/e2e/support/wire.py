@@ -1,6 +1,7 @@
 """One end of a TCP or Unix connection, raw: every byte is sent and read by the script of a case."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 import time
@@ -32,9 +33,8 @@ class Wire(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport = transport
         self.opened_at = now()
-        sock = transport.get_extra_info("socket")
-        if sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(OSError):  # of TCP, and not reset meanwhile
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         transport.set_write_buffer_limits(high=65536)
         if self._on_open:
             self._on_open(self)
@@ -136,8 +136,9 @@ class Wire(asyncio.Protocol):
         return 0 if self.lost else self.transport.get_write_buffer_size()
 
     def fin(self):
-        if not self.lost:
-            self.transport.write_eof()
+        with contextlib.suppress(OSError):  # the peer may have closed
+            if not self.lost:
+                self.transport.write_eof()
 
     def reset(self):
         if self.lost:
