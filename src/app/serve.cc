@@ -73,6 +73,7 @@ int serve(const config::Config& config, const Ready& ready) {
   }
   const pthread_t main_thread = ::pthread_self();
   server.start([main_thread] { ::pthread_kill(main_thread, kAllEnded); });
+  log_event(server, "io_backend", "epoll; io_uring is not offered by this version");
   if (ready) ready(server.first_address());
   for (const std::string& line : server.listening()) fmt::print("hushgate: {}\n", line);
   std::fflush(stdout);

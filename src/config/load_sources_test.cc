@@ -50,7 +50,7 @@ TEST(LoadSources, AnUpstreamsOwnKeyBeatsTheDefaultOfAnySource) {
 TEST(LoadSources, EveryKindOfKeyHasItsName) {
   const auto result = loaded(
       {"HUSHGATE_LISTEN=127.0.0.1:2,:3", "HUSHGATE_ADMIN=127.0.0.1:4", "HUSHGATE_WORKERS=2",
-       "HUSHGATE_IO_BACKEND=uring", "HUSHGATE_CLIENT_HALF_CLOSE=cancel",
+       "HUSHGATE_IO_BACKEND=epoll", "HUSHGATE_CLIENT_HALF_CLOSE=cancel",
        "HUSHGATE_CLIENT_TRUSTED_PROXIES=10.0.0.0/8,::1",
        "HUSHGATE_UPSTREAM_SOURCE_ADDRESSES=127.0.0.2,127.0.0.3", "HUSHGATE_UPSTREAM_HOST=client",
        "HUSHGATE_MAX_CONNECTIONS=auto", "HUSHGATE_MIN_UPLOAD_BYTES_PER_SECOND=0"});
@@ -61,7 +61,7 @@ TEST(LoadSources, EveryKindOfKeyHasItsName) {
   EXPECT_EQ(config.listen[1].family, ListenFamily::any);
   EXPECT_EQ(config.admin.value().address.port, 4);
   EXPECT_EQ(config.workers, 2U);
-  EXPECT_EQ(config.backend, IoBackend::uring);
+  EXPECT_EQ(config.backend, IoBackend::epoll);
   EXPECT_EQ(config.client.half_close, HalfClose::cancel);
   EXPECT_EQ(config.client.trusted_proxies.size(), 2U);
   EXPECT_EQ(config.upstreams.at(0).source_addresses.size(), 2U);

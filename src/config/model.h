@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxCidrs = 1'024;
 inline constexpr std::size_t kMaxSourceAddresses = 256;
 inline constexpr unsigned kMaxWorkers = 1'024;
 
-enum class IoBackend : std::uint8_t { auto_, epoll, uring };
+enum class IoBackend : std::uint8_t { auto_, epoll };
 
 // What a client's FIN means when it comes after a complete request (CONTRACT section 1).
 enum class HalfClose : std::uint8_t {

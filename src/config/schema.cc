@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxCount = 2'147'483'647;
 constexpr std::uint64_t kMaxBytes = 1ULL << 53U;  // what every JSON tool holds exactly
 constexpr std::uint64_t kMaxHeadBytes = 16U << 20U;
 
-constexpr std::array<std::string_view, 3> kBackends{"auto", "epoll", "uring"};
+constexpr std::array<std::string_view, 2> kBackends{"auto", "epoll"};
 constexpr std::array<std::string_view, 3> kHalfCloses{"auto", "cancel", "serve"};
 constexpr std::array<std::string_view, 2> kProtocols{"auto", "http1"};
 constexpr std::array<std::string_view, 2> kHostPolicies{"upstream", "client"};

@@ -66,7 +66,7 @@ const Key* find_key_of_environment(std::string_view name);
 std::string environment_name(std::string_view path);
 
 // What would be right: "a whole number of milliseconds from 1 to 2147483647", `one of "auto",
-// "epoll", "uring"`.
+// "epoll"`.
 std::string requirement(const Key& key);
 
 // A stored value as the file would have it: 5000, "auto", true.

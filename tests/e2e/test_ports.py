@@ -24,7 +24,7 @@ SOURCES = itertools.cycle(range(2, 250))
 
 
 async def client(t, gateway):
-    """From an address of its own, which leaves the ports of 127.0.0.1 to the gateway."""
+    """From an address of its own, so that the gateway has the ports of 127.0.0.1."""
     return await t.client(gateway, source=f"127.0.0.{next(SOURCES)}")
 
 
@@ -66,8 +66,8 @@ async def many_writes_to_an_upstream_that_closes_use_no_port_up(t):
 async def many_writes_to_an_upstream_that_ignores_close_use_no_port_up(t):
     upstream = await t.answering(port=39000)
     gateway = await t.gateway(upstream, listen=["127.0.0.1:39001"], upstream={"closeWaitMs": 20})
-    await many_posts(t, gateway, 1000)
-    check(len(upstream.requests) == 1000, f"{len(upstream.requests)} deliveries")
+    await many_posts(t, gateway, 200)  # each waits for a port until the sweep has reset another connection
+    check(len(upstream.requests) == 200, f"{len(upstream.requests)} deliveries")
 
 
 @inside
@@ -140,7 +140,7 @@ if INSIDE not in os.environ:
     async def with_a_handful_of_ports_nothing_fails_that_need_not(t):
         process = await asyncio.create_subprocess_exec(
             "unshare", "-n", "sh", "-c", SETUP, "sh", sys.executable, str(Path(__file__).with_name("run.py")), t.binary,
-            "--only", os.environ.get("E2E_ONLY", "^ports:"), "--no-kit", env={**os.environ, INSIDE: "1"}, stdin=asyncio.subprocess.DEVNULL,
+            "--only", "^ports:", "--no-kit", env={**os.environ, INSIDE: "1"}, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
         try:
             out = (await process.communicate())[0].decode("utf-8", "replace")

@@ -94,7 +94,9 @@ TEST(Leaving, AFinWithin100MsOfTheRequestIsAHalfCloseAndALaterOneCancels) {
     EXPECT_EQ(upstream.saw_end(), !row.served) << to_ms(row.after);
     upstream.send(kOk);
     world.settle();
-    EXPECT_EQ(client.has("ok"), row.served) << to_ms(row.after);
+    EXPECT_EQ(client.has("ok"), row.served) << to_ms(row.after) << client.got << world.count(Counter::clients_gone) << " " << upstream.got << upstream.saw_end();
+    world.log.flush();
+    std::cout << world.lines.text;
     EXPECT_TRUE(client.saw_end());
     EXPECT_EQ(client.saw_reset(), !row.served) << to_ms(row.after);
   }

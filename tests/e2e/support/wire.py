@@ -9,6 +9,7 @@ import time
 from .message import Ended, Fault, Request, Response, parse_request_head, parse_response_head
 
 now = time.monotonic
+IP_BIND_ADDRESS_NO_PORT = 24
 TCP_CLOSED = 7  # tcpi_state
 PIECE = 65536
 PATIENCE = 20.0  # seconds that an expected event may take on a loaded machine
@@ -266,6 +267,7 @@ async def connect(host, port, receive_buffer=None, source=None):
     if receive_buffer:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     if source:
+        sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
         sock.bind((source, 0))
     loop = asyncio.get_running_loop()
     await asyncio.wait_for(loop.sock_connect(sock, (host, port)), PATIENCE)
