@@ -53,6 +53,7 @@ class EpollStream final : public Stream {
   void finish_writing() override;
   std::size_t unacknowledged() override;
   Duration finish_delay() override;
+  std::size_t untaken() override { return unread_bytes(fd_.get()); }
   bool still_quiet() override;
   void set_keep_alive(const KeepAlive& keep_alive) override;
   void close(CloseHow how) override;

@@ -48,6 +48,7 @@ class SimStream final : public Stream, public SimUser {
   Result<std::size_t> write(std::span<const Bytes> pieces) override;
   void finish_writing() override;
   std::size_t unacknowledged() override { return end().unacknowledged(); }
+  std::size_t untaken() override { return end().readable_bytes(); }
   bool still_quiet() override;
   void set_keep_alive(const KeepAlive&) override {
   }  // a silent peer of the simulation is never forgotten

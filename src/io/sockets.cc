@@ -136,6 +136,11 @@ void reset_on_close(int fd) {
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+std::size_t unread_bytes(int fd) {
+  int bytes = 0;
+  return ::ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
 Duration last_segment_delay(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;

@@ -78,6 +78,9 @@ void reset_on_close(int fd);
 enum class FinSent : std::uint8_t { no, yes };
 std::size_t unacknowledged_bytes(int fd, FinSent fin_sent);
 
+// Bytes received and not read (FIONREAD).
+std::size_t unread_bytes(int fd);
+
 // Time between the last segment with data and the last segment of any kind (TCP_INFO, to the
 // millisecond): behind a FIN, at most how long it came after the data. The longest Duration where
 // the kernel does not say.

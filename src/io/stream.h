@@ -130,6 +130,9 @@ class Stream {
   virtual void finish_writing() = 0;
   // Bytes accepted by write() that the peer has not acknowledged yet (TIOCOUTQ).
   virtual std::size_t unacknowledged() = 0;
+  // Bytes that have been received and not been taken. Behind peer_finished(): all that is still to
+  // come.
+  virtual std::size_t untaken() = 0;
   // Events that the kernel has for this stream but that this turn has not collected are looked at
   // now: true when there is nothing to be read, no FIN and no failure. Used before a pooled
   // connection is given a request.

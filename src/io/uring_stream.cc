@@ -285,6 +285,12 @@ Duration UringStream::finish_delay() {
   return peer_finished() ? last_segment_delay(fd_.get()) : Duration::max();
 }
 
+std::size_t UringStream::untaken() {
+  std::size_t bytes = unread_bytes(fd_.get());
+  for (const Received& received : inbox_) bytes += received.length;
+  return bytes;
+}
+
 // What is in our buffer and, of what the kernel took, what the peer has not acknowledged.
 std::size_t UringStream::unacknowledged() {
   return unsent() + unacknowledged_bytes(fd_.get(), has(kFinSent) ? FinSent::yes : FinSent::no);

@@ -71,6 +71,7 @@ class UringStream final : public Stream {
   void finish_writing() override;
   std::size_t unacknowledged() override;
   Duration finish_delay() override;
+  std::size_t untaken() override;
   bool still_quiet() override;
   void set_keep_alive(const KeepAlive& keep_alive) override;
   void close(CloseHow how) override;

@@ -80,7 +80,9 @@ void Exchange::step() {
   flush_client();
   if (!over() && session_->state().attempt == Attempt::opening) step_dial();
   if (!over()) relay_request();
+  if (!session_->look_at_client()) return;  // its FIN may have come before its last bytes were wanted
   if (!over()) relay_response();
+  if (!over()) flush_upstream();  // a repeated request, whose connection was there at once
   if (!over()) try_end_response();
   if (!over()) session_->judge_client();
   if (!over()) judge_upstream();
@@ -128,10 +130,16 @@ void Exchange::judge_upstream() {
   session_->fail(ErrorKind::response_timeout, Event::upstream_deadline);
 }
 
+// Everything of the request is with the kernel.
+bool Exchange::request_sent() const {
+  return request_body_.ended() && upstream_out_.empty() && !upstream_deaf_;
+}
+
 void Exchange::finish_upstream() {
+  const bool sent = request_sent();
   const http::UpstreamExchange facts{
       .request_connection = {},
-      .request = http::Passage::complete,
+      .request = sent ? http::Passage::complete : http::Passage::incomplete,
       .response_version = response_.version,
       .response_connection = response_.connection,
       .response_framing = response_framing_,
@@ -139,7 +147,7 @@ void Exchange::finish_upstream() {
       .surplus_bytes = surplus_bytes_,
       .keep_alive_timeout_s = response_.keep_alive_timeout_s,
   };
-  if (surplus_bytes_ > 0) return abort_upstream();
+  if (surplus_bytes_ > 0 || !sent) return abort_upstream();
   if (safe_ && http::may_pool(facts)) {
     return endpoint_->put_idle(std::move(connection_), response_.keep_alive_timeout_s);
   }
@@ -154,7 +162,7 @@ void Exchange::abort_upstream() {
   // Before the reset, a FIN: a server that reads then sees the orderly end that it knows how to
   // take, and whoever ignores it meets the reset. Only behind a whole request, so that a cut one
   // cannot be taken for complete.
-  if (request_body_.ended() && upstream_out_.empty()) connection_->stream().finish_writing();
+  if (request_sent()) connection_->stream().finish_writing();
   endpoint_->drop(std::move(connection_));
 }
 

@@ -87,7 +87,10 @@ class Exchange {
   std::uint64_t client_accepted() const { return client_out_.accepted(); }
   // The response to the client ends with the connection: a cut must be a reset.
   bool close_delimited() const { return client_framing_ == http::FramingKind::until_eof; }
-  bool client_waits() const { return !client_out_.empty(); }
+  // Every byte of the request has left the client's socket, if not this process.
+  bool request_received() const;
+  // Behind the client's FIN: whether what it has sent may hold the rest of the request.
+  bool request_can_end() const;
   // What a retry by the client itself would risk.
   ShouldRetry should_retry() const;
 
@@ -103,6 +106,7 @@ class Exchange {
   bool over() const;
   void flush_client();
   void judge_upstream();
+  bool request_sent() const;
   std::uint64_t upstream_acknowledged();
 
   // exchange_head.cc
@@ -143,6 +147,7 @@ class Exchange {
   void use_final(http::Framing framing);
   void take_response_body(Bytes bytes);
   void response_broken(ErrorKind kind);
+  void attempt_lost(Error error);
   void upstream_ended(io::Take::Kind how, int os_error);
   bool is_stale_timeout() const;
   void try_end_response();
@@ -151,7 +156,8 @@ class Exchange {
   void step_tunnel();
   bool tunnel_up();
   bool tunnel_down();
-  bool pass(Bytes bytes, OutBuffer& out, io::Stream& to, std::uint64_t& count);
+  bool tunnel_alive();
+  void pass(Bytes bytes, OutBuffer& out, io::Stream& to, std::uint64_t& count);
   void note_tunnel_room();
   void pass_finishes();
   void judge_tunnel();

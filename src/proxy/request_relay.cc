@@ -51,6 +51,7 @@ bool Exchange::relay_request_once() {
         return false;
       case io::Take::Kind::data: break;
     }
+    record.request_done = now();
     const Bytes bytes = take.lease.bytes();
     relayed = move_request(bytes);
     pending.assign(as_text(bytes.subspan(relayed.consumed)));
@@ -80,11 +81,21 @@ void Exchange::after_request_bytes(const Relayed& relayed) {
     return session_->fail(too_much ? ErrorKind::body_too_large : relayed.error, Event::refused);
   }
   if (request_body_.ended()) {
-    record.request_done = now();
     session_->apply(Event::body_end);
   } else if (session_->state().in == In::reading && (upstream_deaf_ || !upstream_out_.empty())) {
     session_->apply(Event::upstream_full);
   }
+}
+
+bool Exchange::request_received() const {
+  const std::optional<std::uint64_t> left = request_body_.left();
+  return left && *left <= session_->pending().size();
+}
+
+bool Exchange::request_can_end() const {
+  const std::size_t here = session_->pending().size() + session_->stream().untaken();
+  const std::optional<std::uint64_t> left = request_body_.left();
+  return left ? *left <= here : here > 0;
 }
 
 // Offers the upstream what waits for it. A write that fails does not end the attempt: an answer may

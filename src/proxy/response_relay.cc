@@ -3,6 +3,7 @@
 
 #include "http/parser.h"
 #include "proxy/exchange.h"
+#include "proxy/retry.h"
 #include "proxy/session.h"
 
 namespace hushgate::proxy {
@@ -80,7 +81,10 @@ bool Exchange::use_response_head(std::string_view text) {
   }
   const Result<http::Framing> framing = http::response_framing(head.method, response_);
   const bool asked = response_.status != 101 || head.wants_upgrade;
-  if (!framing || !asked) {
+  // Nobody can tell where a request that is still arriving ends and the tunnel's bytes begin.
+  const bool too_early = framing && framing->kind == FramingKind::tunnel &&
+                         session_->state().in != phase::In::done;
+  if (!framing || !asked || too_early) {
     response_broken(ErrorKind::http_protocol_error);
     return false;
   }
@@ -155,14 +159,19 @@ void Exchange::take_response_body(Bytes bytes) {
   surplus_bytes_ += bytes.size() - relayed.consumed;
 }
 
-void Exchange::response_broken(ErrorKind kind) {
-  const phase::State& state = session_->state();
-  const bool seen = kind != ErrorKind::connection_terminated;
-  if (seen && state.attempt == Attempt::waiting && state.replay == phase::Replay::once) {
-    session_->apply(Event::answer_bytes);
-  }
-  session_->fail(kind, Event::upstream_lost);
+// The attempt is over before its response was complete. Whether it is repeated is retry.h's word.
+void Exchange::attempt_lost(Error error) {
+  const bool replayable = session_->state().replay == phase::Replay::once;
+  const Again again = try_again({.error = error.kind,
+                                 .submitted = Submitted::something,
+                                 .replayable = replayable,
+                                 .rounds_failed = record.connect_rounds,
+                                 .retries = context_.limits().upstream_retries});
+  if (replayable && again == Again::no) session_->apply(Event::answer_bytes);
+  session_->fail(error.kind, Event::upstream_lost, error.os_error);
 }
+
+void Exchange::response_broken(ErrorKind kind) { attempt_lost({kind, 0}); }
 
 void Exchange::upstream_ended(io::Take::Kind how, int os_error) {
   const bool answering = session_->state().attempt == Attempt::answering;
@@ -174,7 +183,7 @@ void Exchange::upstream_ended(io::Take::Kind how, int os_error) {
     }
     return;
   }
-  session_->fail(ErrorKind::connection_terminated, Event::upstream_lost, os_error);
+  attempt_lost({ErrorKind::connection_terminated, os_error});
 }
 
 void Exchange::try_end_response() {

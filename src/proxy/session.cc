@@ -262,24 +262,41 @@ bool Session::look_at_client() {
     fail(ErrorKind::client_gone, Event::reset, stream_->error());
     return false;
   }
-  // Before the request is complete, its bytes may lie in front of the FIN: reading will meet it.
-  if (!stream_->peer_finished() || fin_seen_ || state_.in != phase::In::done) return true;
-  fin_seen_ = true;
+  return !stream_->peer_finished() || fin_judged_ || judge_fin();
+}
+
+// The FIN is timed when it is first seen, and judged once the whole request has been received: before that, its bytes may
+// lie in front of the FIN, and reading will meet it. False: the exchange is over.
+bool Session::judge_fin() {
+  const Time now = context_.loop.now();
+  if (!fin_seen_at_) {
+    fin_seen_at_ = now;
+    fin_delay_ = stream_->finish_delay();
+  }
+  if (!exchange_->request_received()) return exchange_->request_can_end() || cut_off();
   const config::HalfClose policy = context_.setup.config.client.half_close;
   // As this loop saw it, or, if it was kept from looking, as the kernel did.
-  const Duration seen_after = context_.loop.now() - exchange_->record.request_done;
-  const bool soon = std::min(seen_after, stream_->finish_delay()) <= kHalfCloseWindow;
-  if (policy == config::HalfClose::serve || (policy == config::HalfClose::auto_ && soon)) {
-    stream_->set_keep_alive({kHalfCloseProbe, kHalfCloseProbe, kTcpKeepAliveProbes});
-    apply(Event::fin_with);
-    return true;
+  const Duration delay = std::min(*fin_seen_at_ - exchange_->record.request_done, fin_delay_);
+  const bool soon = policy == config::HalfClose::serve ||
+                    (policy == config::HalfClose::auto_ && delay <= kHalfCloseWindow);
+  if (soon && state_.in != phase::In::done) return true;  // waits for its connection
+  fin_judged_ = true;
+  if (!soon) {
+    fail(ErrorKind::client_gone, Event::fin_later);
+    return false;
   }
-  fail(ErrorKind::client_gone, Event::fin_later);
-  return false;
+  stream_->set_keep_alive({kHalfCloseProbe, kHalfCloseProbe, kTcpKeepAliveProbes});
+  apply(Event::fin_with);
+  return true;
+}
+
+bool Session::cut_off() {
+  fail_finished();
+  return state_.conn == Conn::exchange;
 }
 
 void Session::fail_finished() {
-  fin_seen_ = true;
+  fin_judged_ = true;
   if (exchange_->record.error.kind == ErrorKind::none) {
     exchange_->record.error.kind = ErrorKind::client_gone;
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/intrusive_list.h"
@@ -59,6 +60,8 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::Task<> linger();
   void after_run() override;
 
+  bool judge_fin();
+  bool cut_off();  // the request can never become complete; as judge_fin()
   bool has_had_its_share();
   bool take_head_once();
   void discard_once();
@@ -86,7 +89,9 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   std::uint64_t discarded_ = 0;          // in `closing`
   Time share_turn_{};
   int share_ = 0;  // exchanges begun in that turn
-  bool fin_seen_ = false;
+  std::optional<Time> fin_seen_at_;  // the client's FIN
+  Duration fin_delay_{};             // ... behind its last byte, by the kernel
+  bool fin_judged_ = false;          // told the phase table, or met by reading
   io::Task<> life_;
   std::unique_ptr<Session> self_;
 };

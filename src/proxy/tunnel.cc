@@ -21,12 +21,8 @@ io::Task<> Exchange::run_tunnel() {
 
 void Exchange::step_tunnel() {
   if (session_->state().conn != Conn::tunnel) return;
-  io::Stream& client = session_->stream();
-  io::Stream& upstream = connection_->stream();
   for (int takes = 0;; ++takes) {
-    if (!client_out_.flush(client) || !upstream_out_.flush(upstream)) {
-      return session_->fail(ErrorKind::connection_terminated, Event::upstream_lost);
-    }
+    if (!tunnel_alive()) return;
     if (takes == kTurnTakes) {
       context_.loop.ready_next_turn(*session_);
       break;
@@ -41,6 +37,23 @@ void Exchange::step_tunnel() {
   pass_finishes();
   if (session_->state().conn == Conn::tunnel) session_->judge_client();
   if (session_->state().conn == Conn::tunnel) judge_tunnel();
+}
+
+// A reset always means gone, also of who has sent its FIN, and also while its bytes are not wanted. What the upstream said
+// before its reset is still passed on.
+bool Exchange::tunnel_alive() {
+  io::Stream& client = session_->stream();
+  io::Stream& upstream = connection_->stream();
+  if (client.failed() || !client_out_.flush(client)) {
+    session_->fail(ErrorKind::client_gone, Event::reset, client.error());
+    return false;
+  }
+  const bool lost = upstream.failed() && (upstream_finished_ || upstream.untaken() == 0);
+  if (lost || (!upstream.failed() && !upstream_out_.flush(upstream))) {
+    session_->fail(ErrorKind::connection_terminated, Event::upstream_lost, upstream.error());
+    return false;
+  }
+  return true;
 }
 
 // Client to upstream. True if something was moved.
@@ -61,7 +74,8 @@ bool Exchange::tunnel_up() {
   }
   if (take.kind == io::Take::Kind::fin) client_finished_ = true;
   if (take.kind != io::Take::Kind::data) return false;
-  return pass(take.lease.bytes(), upstream_out_, connection_->stream(), record.request_bytes);
+  pass(take.lease.bytes(), upstream_out_, connection_->stream(), record.request_bytes);
+  return true;
 }
 
 // Upstream to client. The bytes that came with the 101 are first.
@@ -82,15 +96,16 @@ bool Exchange::tunnel_down() {
   }
   if (take.kind == io::Take::Kind::fin) upstream_finished_ = true;
   if (take.kind != io::Take::Kind::data) return false;
-  return pass(take.lease.bytes(), client_out_, session_->stream(), record.response_bytes);
+  pass(take.lease.bytes(), client_out_, session_->stream(), record.response_bytes);
+  return true;
 }
 
-// A write that fails is met again, as the stream's failure.
-bool Exchange::pass(Bytes bytes, OutBuffer& out, io::Stream& to, std::uint64_t& count) {
+// A write that fails marks its stream as failed: tunnel_alive() meets it in the same turn.
+void Exchange::pass(Bytes bytes, OutBuffer& out, io::Stream& to, std::uint64_t& count) {
   session_->timer().note_activity(now());
   count += bytes.size();
   const std::array pieces{bytes};
-  return out.send(to, pieces).has_value();
+  static_cast<void>(out.send(to, pieces));
 }
 
 void Exchange::note_tunnel_room() {

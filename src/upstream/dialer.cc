@@ -41,17 +41,16 @@ void Dialer::start(Endpoint& endpoint, Time now) {
   endpoint.name().need(name_wait_, now);
 }
 
-std::size_t Dialer::address_count() const {
-  const bool is_unix = endpoint_->config().scheme == config::Scheme::unix_socket;
-  return is_unix ? 1 : endpoint_->name().addresses().size();
-}
-
-SocketAddress Dialer::address(std::size_t index) const {
+void Dialer::gather_addresses() {
   const config::Upstream& config = endpoint_->config();
+  addresses_.clear();
   if (config.scheme == config::Scheme::unix_socket) {
-    return SocketAddress::unix_socket(config.unix_path);
+    addresses_.push_back(SocketAddress::unix_socket(config.unix_path));
+    return;
   }
-  return IpPort{endpoint_->name().addresses()[index], config.port};
+  for (const IpAddress& ip : endpoint_->name().addresses()) {
+    addresses_.push_back(IpPort{ip, config.port});
+  }
 }
 
 Dialer::State Dialer::step(Time now) {
@@ -84,6 +83,7 @@ void Dialer::step_port_wait(Time now) {
 }
 
 void Dialer::begin_race(Time now) {
+  gather_addresses();
   error_ = {};
   next_ = 0;
   next_due_ = now;
@@ -113,16 +113,16 @@ void Dialer::watch_attempts(Time now) {
       ++i;
     }
   }
-  while (now >= next_due_ && now < total_due_ && next_ < address_count()) {
+  while (now >= next_due_ && now < total_due_ && next_ < addresses_.size()) {
     if (try_next(now)) break;
   }
   if (state_ != State::racing) return;
-  if (attempts_.empty() && (next_ >= address_count() || now >= total_due_)) all_failed(now);
+  if (attempts_.empty() && (next_ >= addresses_.size() || now >= total_due_)) all_failed(now);
 }
 
 // True if a connect is under way now.
 bool Dialer::try_next(Time now) {
-  const SocketAddress to = address(next_++);
+  const SocketAddress& to = addresses_[next_++];
   Result<io::StreamPtr> stream = connect(to);
   if (!stream) {
     note_failure(to, {kind_of(stream.error().os_error), stream.error().os_error});
@@ -167,7 +167,7 @@ void Dialer::note_failure(const SocketAddress& to, Error error) {
 
 // A machine without IPv6 says EADDRNOTAVAIL for ::1 too. So it counts as a want of ports only from
 // an address that has worked before, or from all of them.
-bool Dialer::lacks_ports() const { return no_port_ || unavailable_ == address_count(); }
+bool Dialer::lacks_ports() const { return no_port_ || unavailable_ == addresses_.size(); }
 
 void Dialer::all_failed(Time now) {
   endpoint_->name().doubt(now);
@@ -200,7 +200,7 @@ void Dialer::set_alarm(Time now) {
   Time due = total_due_;
   if (state_ == State::racing) {
     for (const Attempt& attempt : attempts_) due = std::min(due, attempt.due);
-    if (next_ < address_count()) due = std::min(due, next_due_);
+    if (next_ < addresses_.size()) due = std::min(due, next_due_);
   } else if (state_ == State::port_wait) {
     due = ports_due_;
     if (endpoint_->is_next(port_wait_)) due = std::min(due, now + kPortPoll);

@@ -64,8 +64,7 @@ class Dialer {
   void fail(Error error);
   void end_waits();
   void set_alarm(Time now);
-  SocketAddress address(std::size_t index) const;
-  std::size_t address_count() const;
+  void gather_addresses();
 
   io::Runnable& owner_;
   io::Alarm alarm_;
@@ -81,6 +80,7 @@ class Dialer {
   std::size_t unavailable_ = 0;  // addresses that said EADDRNOTAVAIL in this race
   Error error_;
   SocketAddress failed_address_;
+  std::vector<SocketAddress> addresses_;  // of this race; the name's may change meanwhile
   std::vector<Attempt> attempts_;
   io::StreamPtr winner_;
 };

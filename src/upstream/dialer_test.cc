@@ -266,21 +266,6 @@ TEST(DialerNames, AnAnswerAfterEndpointAndDialerAreGoneIsDropped) {
   EXPECT_TRUE(bench.backend->connects.empty());
 }
 
-TEST(DialerNames, AnAnswerDuringARaceLosesNoAddress) {
-  DialBench bench;
-  Dial first(bench.endpoint());
-  bench.dial(first, {kServer, kOther});
-  ASSERT_TRUE(first.failed());
-  bench.run_for(seconds(31));
-  Server server{bench.network, IpPort{kOther, 80}};
-  Dial second(bench.endpoint());
-  second.start();
-  ASSERT_EQ(bench.names.pending.size(), 1U);
-  bench.names.answer(List{kOther, kServer});  // turned round while kServer is being tried
-  bench.wait(second, bench.now());
-  EXPECT_TRUE(second.connection);
-}
-
 // --- ports and descriptors
 
 TEST(DialerPorts, IdlePooledConnectionsToTheDestinationGoFirst) {
@@ -416,6 +401,21 @@ TEST(DialerDescriptors, RoomIsMadeOnceAndThenItSheds) {
   Dial helped(bench.endpoint());
   EXPECT_EQ(bench.dial(helped, {}), kRoundTrip);
   EXPECT_TRUE(helped.connection);
+}
+
+TEST(DialerNames, AnAnswerDuringARaceLosesNoAddress) {
+  DialBench bench;
+  Dial first(bench.endpoint());
+  bench.dial(first, {kServer, kOther});
+  ASSERT_TRUE(first.failed());
+  bench.run_for(seconds(31));
+  Server server{bench.network, IpPort{kOther, 80}};
+  Dial second(bench.endpoint());
+  second.start();
+  ASSERT_EQ(bench.names.pending.size(), 1U);
+  bench.names.answer(List{kOther, kServer});  // turned round while kServer is being tried
+  bench.wait(second, bench.now());
+  EXPECT_TRUE(second.connection);
 }
 
 }  // namespace

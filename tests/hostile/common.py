@@ -75,7 +75,8 @@ class Process:
             return self._changed.wait_for(lambda: condition(self.lines), seconds)
 
     def line_with(self, pattern, seconds=15):
-        found = self.wait_for(lambda lines: next((m for m in map(re.compile(pattern).search, lines) if m), None), seconds)
+        search = re.compile(pattern).search
+        found = self.wait_for(lambda lines: next((m for m in map(search, lines) if m), None), seconds)
         if not found:
             raise SystemExit(f"FAIL no line with {pattern!r} from {self.child.args[0]}: {self.lines[-5:]}")
         return found
@@ -98,11 +99,12 @@ def upstream(*arguments):
 
 
 class Gateway:
-    """`serve` on a free port. `settings`: limits.x=y and the like. The log goes to a file, so that nothing holds it up."""
+    """`serve` on a free port. `settings`: limits__x=y and the like. The log goes to a file: nothing holds it up."""
 
     def __init__(self, binary, upstream_port, listen="127.0.0.1:0", **settings):
         self.log_path = os.path.join(_directory.name, f"log{id(self)}")
-        words = [os.path.abspath(binary), "serve", "--listen", listen, "--upstream", f"http://127.0.0.1:{upstream_port}"]
+        words = [os.path.abspath(binary), "serve", "--listen", listen,
+                 "--upstream", f"http://127.0.0.1:{upstream_port}"]
         for key, value in settings.items():
             words += ["--set", f"{key.replace('__', '.')}={value}"]
         with open(self.log_path, "w", encoding="utf-8") as log:
@@ -120,12 +122,19 @@ class Gateway:
             fields = file.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
+    def scheduled_ms(self):
+        """(ran, waited for a core), of all threads: tells a slow program from a busy machine."""
+        folder = f"/proc/{self.pid}/task"
+        rows = [Path(folder, task, "schedstat").read_text(encoding="ascii").split() for task in os.listdir(folder)]
+        return sum(int(row[0]) for row in rows) / 1e6, sum(int(row[1]) for row in rows) / 1e6
+
     def memory_kib(self, field):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             return int(re.search(rf"^{field}:\s+(\d+)", file.read(), re.MULTILINE).group(1))
 
     def connections(self):
-        return sum(os.readlink(f"/proc/{self.pid}/fd/{fd}").startswith("socket:") for fd in os.listdir(f"/proc/{self.pid}/fd"))
+        folder = f"/proc/{self.pid}/fd"
+        return sum(os.readlink(f"{folder}/{fd}").startswith("socket:") for fd in os.listdir(folder))
 
     def end(self):
         return self.process.end()

@@ -4,9 +4,9 @@
 namespace hushgate::sim {
 namespace {
 
+using stats::Counter;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using stats::Counter;
 
 constexpr std::string_view kTooLarge =
     "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig";
@@ -80,15 +80,17 @@ TEST(Pipelining, RequestsAreServedInTheirOrder) {
   World world;
   world.upstream.on_bytes = [](Party& party) {
     for (const std::string_view path : {"/a", "/b", "/c"}) {
-      const bool asked = party.got.rfind(std::string("GET ") + std::string(path)) != std::string::npos;
+      const bool asked =
+          party.got.rfind(std::string("GET ") + std::string(path)) != std::string::npos;
       if (!asked || !party.got.ends_with("\r\n\r\n")) continue;
       party.got.clear();
       party.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + std::string(path));
       return;
     }
   };
-  Party& client = world.ask("GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n"
-                            "GET /c HTTP/1.1\r\nHost: a\r\n\r\n");
+  Party& client = world.ask(
+      "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n"
+      "GET /c HTTP/1.1\r\nHost: a\r\n\r\n");
   world.settle();
   const std::size_t a = client.got.find("\r\n\r\n/a"), b = client.got.find("\r\n\r\n/b"),
                     c = client.got.find("\r\n\r\n/c");
@@ -111,7 +113,8 @@ TEST(Pipelining, TheNextHeadsClockStartsWhenTheExchangeBeforeItEnds) {
 TEST(Pipelining, NothingFollowsConnectionClose) {
   World world;
   world.upstream.answer_with(std::string(kOk));
-  Party& client = world.ask("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + std::string(kGet));
+  Party& client =
+      world.ask("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + std::string(kGet));
   world.settle();
   EXPECT_EQ(client.count("200 OK"), 1U);
   EXPECT_TRUE(client.has("Connection: close\r\n"));
@@ -120,8 +123,8 @@ TEST(Pipelining, NothingFollowsConnectionClose) {
 
 TEST(Duplex, BothBodiesFlowAtOnceAndTheRequestHasNoTotalBudget) {
   World world([](config::Config& config) { config.limits.min_upload_bytes_per_second = 0; });
-  auto [client, upstream] = world.exchange(
-      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nq0\r\n");
+  auto [client, upstream] =
+      world.exchange("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nq0\r\n");
   upstream.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nr0\r\n");
   for (int i = 0; i < 5; ++i) {
     world.run_for(minutes(5));
@@ -142,8 +145,8 @@ TEST(Duplex, BothBodiesFlowAtOnceAndTheRequestHasNoTotalBudget) {
 
 TEST(Duplex, TheUpstreamsSilenceEndsItAndTheClientsBytesDoNotRestampThat) {
   World world;
-  auto [client, upstream] = world.exchange(
-      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nq0\r\n");
+  auto [client, upstream] =
+      world.exchange("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nq0\r\n");
   upstream.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nr0\r\n");
   const Time last = world.now();
   while (!client.saw_end() && world.now() - last < minutes(15)) {
@@ -156,8 +159,8 @@ TEST(Duplex, TheUpstreamsSilenceEndsItAndTheClientsBytesDoNotRestampThat) {
 
 TEST(Expect, IsForwardedAndTheClientSendsWhenItIsTold) {
   World world;
-  auto [client, upstream] =
-      world.exchange("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  auto [client, upstream] = world.exchange(
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   EXPECT_TRUE(upstream.has("Expect: 100-continue\r\n"));
   world.run_for(minutes(3));  // it is the upstream's turn
   upstream.send("HTTP/1.1 100 Continue\r\n\r\n");
@@ -174,8 +177,8 @@ TEST(Expect, IsForwardedAndTheClientSendsWhenItIsTold) {
 
 TEST(Expect, AFinalAnswerInsteadOfA100ClosesTheConnection) {
   World world;
-  auto [client, upstream] =
-      world.exchange("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  auto [client, upstream] = world.exchange(
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   upstream.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
   world.settle();
   EXPECT_EQ(client.status(), 401);
@@ -210,13 +213,13 @@ TEST(Interim, MoreThanAreAllowedAre502) {
 
 // --- what was cut stays visibly cut
 
-
 TEST(Cut, AResponseThatWasCutIsNeverTakenForComplete) {
   for (const std::string_view sent :
        {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nbad trailer\r\n\r\n"}) {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nbad "
+        "trailer\r\n\r\n"}) {
     World world;
     auto [client, upstream] = world.exchange(kGet);
     upstream.send(sent);

@@ -1,11 +1,12 @@
-// CONTRACT section 2: what takes which connection, what may be sent again, and how often anything reaches an upstream.
+// CONTRACT section 2: what takes which connection, what may be sent again, and how often anything
+// reaches an upstream.
 #include "tests/sim/world.h"
 
 namespace hushgate::sim {
 namespace {
 
-using std::chrono::seconds;
 using stats::Counter;
+using std::chrono::seconds;
 
 // Leaves one connection in the pool. Upstreams answer by themselves only until then.
 void warm(World& world) {
@@ -37,7 +38,11 @@ TEST(Reuse, ASafeBodylessRequestTakesThePooledConnection) {
 
 TEST(Reuse, EverythingElseTakesANewConnectionAndSaysThatItCloses) {
   const std::vector<std::string> requests{
-      head_of("POST"), head_of("PUT"), head_of("DELETE"), head_of("PATCH"), head_of("PURGE"),
+      head_of("POST"),
+      head_of("PUT"),
+      head_of("DELETE"),
+      head_of("PATCH"),
+      head_of("PURGE"),
       "GET /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx",
       "DELETE /x HTTP/1.1\r\nHost: a\r\nIdempotency-Key: k\r\n\r\n",
       "GET /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"};
@@ -201,7 +206,8 @@ TEST(Replay, AResponseIsNeverRetriedWhateverItsStatus) {
     warm(world);
     Party& client = world.ask(kGet);
     world.run_for(kLatency);
-    world.upstream.at(0).send("HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Length: 0\r\n\r\n");
+    world.upstream.at(0).send("HTTP/1.1 " + std::to_string(status) +
+                              " X\r\nContent-Length: 0\r\n\r\n");
     world.settle();
     EXPECT_EQ(client.status(), status);
     EXPECT_EQ(world.upstream.count(), 1U);

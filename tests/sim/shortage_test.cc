@@ -4,8 +4,8 @@
 namespace hushgate::sim {
 namespace {
 
-using std::chrono::seconds;
 using stats::Counter;
+using std::chrono::seconds;
 
 TEST(Shortage, AtMaxConnectionsTheOldestThatNeverSentGoesFirst) {
   World world({}, 3);
@@ -74,9 +74,9 @@ TEST(Shortage, OneThatCameDuringThePauseIsServedIfThereIsRoomAtItsEnd) {
   late.send(kGet);
   world.run_for(Ms{10});
   upstream.send(kOk);
+  upstream.on_bytes = [](Party& party) { party.send(kOk); };
   world.run_for(Ms{10});
   busy.finish();
-  world.upstream.answer_with(std::string(kOk));
   world.run_for(kAcceptPause + Ms{20});
   EXPECT_EQ(late.status(), 200);
 }

@@ -1,4 +1,5 @@
-// CONTRACT section 5, "stop", and I12: nothing new is accepted, what was begun ends or is cut when the grace ends.
+// CONTRACT section 5, "stop", and I12: nothing new is accepted, what was begun ends or is cut when
+// the grace ends.
 #include "tests/sim/world.h"
 
 namespace hushgate::sim {

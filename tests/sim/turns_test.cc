@@ -1,13 +1,13 @@
-// CONTRACT section 1, the table of turns: each row ends neither before its budget nor more than a period after it, and what
-// is not the client's turn never ends by the sweeper.
+// CONTRACT section 1, the table of turns: each row ends neither before its budget nor more than a
+// period after it, and what is not the client's turn never ends by the sweeper.
 #include "tests/sim/world.h"
 
 namespace hushgate::sim {
 namespace {
 
+using stats::Counter;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using stats::Counter;
 
 TEST(Turns, AClientThatNeverSendsIsClosedSilentlyAtIdleTimeout) {
   World world;
@@ -270,9 +270,10 @@ TEST(Turns, ClosingTakesNoMoreThanLingerBytes) {
 
 TEST(Turns, ASilentTunnelLivesForHours) {
   World world;
-  auto [client, upstream] =
-      world.exchange("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
-  upstream.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+  auto [client, upstream] = world.exchange(
+      "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+  upstream.send(
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
   world.run_for(std::chrono::hours(3));
   client.send("ping");
   upstream.send("pong");

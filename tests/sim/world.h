@@ -1,5 +1,6 @@
-// The whole gateway on the simulated network, with scripted clients and upstreams. One way takes kLatency, always, and
-// nothing but the script's own doing takes time, so that every point in time is exact.
+// The whole gateway on the simulated network, with scripted clients and upstreams. One way takes
+// kLatency, always, and nothing but the script's own doing takes time, so that every point in time
+// is exact.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -141,7 +142,8 @@ class Lines final : public LogSink {
 
 class NoNames final : public upstream::NameSource {
  public:
-  void query(io::Loop&, const std::string&, std::function<void(upstream::NameAnswer)> done) override {
+  void query(io::Loop&, const std::string&,
+             std::function<void(upstream::NameAnswer)> done) override {
     done(fail(ErrorKind::dns_error, -2));
   }
 };
@@ -181,18 +183,34 @@ inline config::Config plain_config() {
   return config;
 }
 
+// How unlike a calm network it is.
+struct Weather {
+  std::uint64_t seed = 1;
+  Duration latency_max = kLatency;
+  unsigned short_takes_percent = 0;
+  unsigned short_writes_percent = 0;
+};
+
 class World {
  public:
-  explicit World(const std::function<void(config::Config&)>& change = {}, std::uint32_t max_clients = 10'000)
-      : setup([&] {
-          config::Config config = plain_config();
-          if (change) change(config);
-          return config;
-        }(), "gate") {
+  explicit World(const std::function<void(config::Config&)>& change = {},
+                 std::uint32_t max_clients = 10'000, const Weather& the_weather = {})
+      : weather(the_weather),
+        setup(
+            [&] {
+              config::Config config = plain_config();
+              if (change) change(config);
+              return config;
+            }(),
+            "gate") {
     shared.max_clients = max_clients;
-    gateway = std::make_unique<proxy::Gateway>(proxy::Gateway::Parts{
-        .loop = loop, .log = log, .names = names, .setup = setup, .shared = shared,
-        .reserve = reserve, .seed = 7});
+    gateway = std::make_unique<proxy::Gateway>(proxy::Gateway::Parts{.loop = loop,
+                                                                     .log = log,
+                                                                     .names = names,
+                                                                     .setup = setup,
+                                                                     .shared = shared,
+                                                                     .reserve = reserve,
+                                                                     .seed = 7});
     const Result<SocketAddress> bound = gateway->listen(IpPort{kGate, 80}, nullptr);
     EXPECT_TRUE(bound.has_value());
   }
@@ -229,7 +247,8 @@ class World {
   // A client whose connection is open and accepted.
   Party& open() {
     clients.push_back(std::make_unique<Party>(
-        network, std::make_unique<io::SimPeer>(network, network.host(kClients), IpPort{kGate, 80})));
+        network,
+        std::make_unique<io::SimPeer>(network, network.host(kClients), IpPort{kGate, 80})));
     run_for(2 * kLatency);
     return *clients.back();
   }
@@ -250,10 +269,13 @@ class World {
     return {client, upstream.at(upstream.count() - 1)};
   }
 
-  io::SimNetwork network{{.seed = 1, .latency_min = kLatency, .latency_max = kLatency}};
-  io::Loop loop{io::make_sim_backend(
-      network, network.host(kGate),
-      {.turn_cost = Duration::zero(), .short_takes_percent = 0, .short_writes_percent = 0})};
+  Weather weather;
+  io::SimNetwork network{
+      {.seed = weather.seed, .latency_min = kLatency, .latency_max = weather.latency_max}};
+  io::Loop loop{io::make_sim_backend(network, network.host(kGate),
+                                     {.turn_cost = Duration::zero(),
+                                      .short_takes_percent = weather.short_takes_percent,
+                                      .short_writes_percent = weather.short_writes_percent})};
   Lines lines;
   LogBuffer log{lines, LogFormat::json, Duration::zero()};
   NoNames names;
@@ -266,7 +288,8 @@ class World {
   Time asked{};
 };
 
-// The budget began when `from`'s bytes reached the gateway, and its end reached the peer: two ways, and at most one period.
+// The budget began when `from`'s bytes reached the gateway, and its end reached the peer: two ways,
+// and at most one period.
 inline void expect_swept(const World& world, Time from, Time seen, Duration budget) {
   EXPECT_NE(seen, Time{});
   const Duration found = seen - from - 2 * kLatency;
@@ -275,7 +298,8 @@ inline void expect_swept(const World& world, Time from, Time seen, Duration budg
 }
 
 inline constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-inline constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+inline constexpr std::string_view kPost =
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
 inline constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 inline std::string post_head(std::size_t length) {
