@@ -50,6 +50,7 @@ class ScriptedStream final : public io::Stream {
   }
   void finish_writing() override {}
   std::size_t unacknowledged() override { return 0; }
+  std::size_t untaken() override { return 0; }
   bool still_quiet() override { return true; }
   void set_keep_alive(const io::KeepAlive&) override {}
   void close(io::CloseHow) override {}

@@ -145,7 +145,7 @@ Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
   if (stream) return stream;
   const int os_error = stream.error().os_error;
   const bool room = os_error == EADDRNOTAVAIL
-                        ? endpoint_->shed_idle(endpoint_->idle_count()) > 0
+                        ? endpoint_->free_ports() > 0
                         : lacks_descriptors(os_error) && services.room.make_room();
   return room ? services.loop.backend().connect(to, options, &owner_) : std::move(stream);
 }

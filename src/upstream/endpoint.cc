@@ -105,6 +105,15 @@ std::size_t Endpoint::shed_idle(std::size_t at_most) {
   return shed;
 }
 
+std::size_t Endpoint::free_ports() {
+  std::size_t freed = shed_idle(idle_count_);
+  for (std::size_t n = (ending_count_ + 1) / 2; n > 0; --n, ++freed) {
+    services_.counters.add(Counter::close_wait_reset);
+    discard(ending_.front(), io::CloseHow::reset);
+  }
+  return freed;
+}
+
 void Endpoint::learn(Connection& connection) {
   const Time now = services_.loop.now();
   const Duration age = now - connection.idle_since;

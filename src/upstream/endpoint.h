@@ -50,6 +50,9 @@ class Endpoint {
 
   // Resets idle connections, oldest first; returns how many.
   std::size_t shed_idle(std::size_t at_most);
+  // No local port is free: resets every idle connection, and of those whose FIN is awaited the
+  // older half, at least one. Returns how many.
+  std::size_t free_ports();
   std::size_t idle_count() const { return idle_count_; }
   std::size_t ending_count() const { return ending_count_; }
 
