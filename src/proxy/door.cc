@@ -19,9 +19,10 @@ Result<SocketAddress> Gateway::Door::open(const SocketAddress& address) {
 }
 
 void Gateway::Door::close() {
-  resume_alarm_.cancel();
   if (held_) turn_away(std::move(held_));
+  shortage_ = Shortage::answering;  // there is no later for whom there is no room now
   if (listener_) listener_->drain_and_close();
+  resume_alarm_.cancel();
 }
 
 // One more client fits under maxConnections, or an older one made room for it.

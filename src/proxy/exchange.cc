@@ -30,28 +30,18 @@ void Exchange::begin(Session& session, Time first_byte) {
   record.began = first_byte;
 }
 
-namespace {
-
-// A warm exchange keeps room for usual heads; what a large one needed goes back.
-void restart(std::string& text) {
-  if (text.capacity() > kWarmBytes) std::string().swap(text);
-  text.clear();
-}
-
-}  // namespace
-
 void Exchange::reset() {
   abort_upstream();
   relay_.unlink();
   session_ = nullptr;
   head.clear();
   request_id.clear();
-  restart(request_text_);
+  clear_warm(request_text_);
   request_scanner_.reset();
   decision_ = {};
   safe_ = false;
   endpoint_ = nullptr;
-  restart(response_text_);
+  clear_warm(response_text_);
   response_scanner_.reset();
   response_.clear();
   response_body_.begin({}, {0, 0});

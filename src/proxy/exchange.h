@@ -28,6 +28,12 @@ inline constexpr std::size_t kWarmBytes = 4'096;  // of each buffer that a spare
 inline constexpr std::size_t kMaxSpareExchanges = 1'024;  // per worker
 inline constexpr int kTurnTakes = 8;  // receives per direction and turn; then others have theirs
 
+// Empties a buffer; room for usual heads is kept, what a large one needed goes back.
+inline void clear_warm(std::string& text) {
+  if (text.capacity() > kWarmBytes) std::string().swap(text);
+  text.clear();
+}
+
 // How the exchange is told of in the log.
 struct Record {
   Time began{};  // the head's first byte

@@ -20,6 +20,7 @@ bool Exchange::take_head(Bytes bytes, std::string& surplus) {
   if (request_scan_.event == http::ScanEvent::complete) {
     surplus.assign(request_text_, request_scan_.length);
     request_text_.resize(request_scan_.length);
+    if (request_text_.capacity() > kWarmBytes) request_text_.shrink_to_fit();
   }
   return true;
 }

@@ -52,7 +52,9 @@ void Exchange::take_response_head(Bytes bytes) {
     }
     if (!use_response_head(scan.head(response_text_))) return;
     if (session_->state().attempt == Attempt::answering) {
-      return take_response_body(as_bytes(std::string_view(response_text_).substr(scan.length)));
+      take_response_body(as_bytes(std::string_view(response_text_).substr(scan.length)));
+      response_.fields.clear();  // written; the views end with the text
+      return clear_warm(response_text_);
     }
     response_text_.erase(0, scan.length);
     response_scanner_.reset();

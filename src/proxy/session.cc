@@ -150,6 +150,7 @@ void Session::begin_exchange() {
 void Session::retire_exchange() {
   if (!exchange_) return;
   acknowledged_base_ += exchange_->client_accepted();
+  if (pending_.empty()) std::string().swap(pending_);  // a kept connection holds no buffer
   exchange_->reset();
   if (context_.spare_exchanges.size() < kMaxSpareExchanges) {
     context_.spare_exchanges.push_back(std::move(exchange_));

@@ -63,12 +63,12 @@ Dialer::State Dialer::step(Time now) {
 
 void Dialer::step_resolving(Time now) {
   const Name& name = endpoint_->name();
-  if (name.state() == Name::State::known) {
+  if (now >= total_due_) {
+    fail({ErrorKind::dns_timeout, 0});
+  } else if (name.state() == Name::State::known) {
     begin_race(now);
   } else if (name.state() == Name::State::failed) {
     fail(name.error());
-  } else if (now >= total_due_) {
-    fail({ErrorKind::dns_timeout, 0});
   }
 }
 
@@ -171,6 +171,7 @@ bool Dialer::lacks_ports() const { return no_port_ || unavailable_ == addresses_
 
 void Dialer::all_failed(Time now) {
   endpoint_->name().doubt(now);
+  if (error_.kind == ErrorKind::none) return fail({ErrorKind::connection_timeout, ETIMEDOUT});
   if (!lacks_ports()) {
     if (error_.kind == ErrorKind::ports_exhausted) error_.kind = ErrorKind::connection_failed;
     return fail(error_);

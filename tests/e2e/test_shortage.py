@@ -2,7 +2,7 @@
 
 import asyncio
 
-from support import case, check, error_of, now, request_bytes, response_bytes
+from support import PATIENT_POOL, case, check, error_of, now, request_bytes, response_bytes
 
 GET = request_bytes(target="/now")
 
@@ -94,6 +94,30 @@ async def few_descriptors_and_many_silent_clients_do_not_stop_a_normal_one(t):
     for _ in range(10):
         check(await serves(t, gateway), "not served")
     check(sum(1 for wire in crowd if wire.end) >= 200, "the crowd was not shed")
+
+
+@case(seconds=90)
+async def when_descriptors_run_short_idle_pooled_connections_go_first(t):
+    upstream = await t.upstream()
+    gateway = await t.gateway(upstream, limits={"maxConnections": 100000}, upstream=PATIENT_POOL,
+                              start={"descriptors": 90})
+    wires = [await t.client(gateway) for _ in range(20)]
+    for wire in wires:
+        wire.send(GET)
+    peers = [await upstream.connection() for _ in wires]
+    for peer in peers:
+        await peer.request()
+        peer.send(response_bytes())
+    for wire in wires:
+        await wire.response()
+        wire.close()
+    crowd = []
+    while not all(peer.end for peer in peers):
+        check(len(crowd) < 90, "clients were shed before pooled connections")
+        crowd.append(await t.client(gateway))
+        await asyncio.sleep(0.05)
+        pooled = sum(1 for peer in peers if not peer.end)
+        check(not (pooled > 1 and any(wire.end for wire in crowd)), f"a client went before {pooled} pooled connections")
 
 
 @case(seconds=90)

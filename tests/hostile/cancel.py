@@ -2,8 +2,8 @@
 """Clients that leave in the upstream's silence: cancel.py BINARY [COUNT]
 
 COUNT (1 000) times each, a client resets or closes (FIN) 300 ms after its request, while the upstream is silent; by
-turns GET and POST. Measured from just before the client's close to the upstream's seeing the end of its connection, both by
-CLOCK_MONOTONIC: median < 2 ms, p99 < 50 ms, none lost.
+turns GET and POST. Measured from just before the client's close to the upstream's seeing the end of its connection,
+both by CLOCK_MONOTONIC: median < 2 ms, p99 < 50 ms, none lost.
 """
 
 import os

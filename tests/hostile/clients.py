@@ -102,7 +102,8 @@ def wrk(gateway, seconds):
     count = re.search(r"(\d+) requests in", out)
     check(code == 0 and not bad and rate, f"wrk, 64 connections, {seconds} s: no errors",
           f"{rate and rate.group(1)} requests/s, 99% within {tail and tail.group(1)}, {bad}; the gateway's threads ran "
-          f"{ran:.0f} ms ({count and ran * 1e3 / int(count.group(1)):.1f} us/request), waited for a core {waited:.0f} ms")
+          f"{ran:.0f} ms ({count and ran * 1e3 / int(count.group(1)):.1f} us/request), "
+          f"waited for a core {waited:.0f} ms")
 
 
 def main():

@@ -1,6 +1,7 @@
 """What the hostile runs share: helpers in C compiled on the spot, the gateway with its log, checks, a client."""
 
 import atexit
+import contextlib
 import json
 import os
 import re
@@ -133,8 +134,11 @@ class Gateway:
             return int(re.search(rf"^{field}:\s+(\d+)", file.read(), re.MULTILINE).group(1))
 
     def connections(self):
-        folder = f"/proc/{self.pid}/fd"
-        return sum(os.readlink(f"{folder}/{fd}").startswith("socket:") for fd in os.listdir(folder))
+        folder, count = f"/proc/{self.pid}/fd", 0
+        for fd in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # closed since
+                count += os.readlink(f"{folder}/{fd}").startswith("socket:")
+        return count
 
     def end(self):
         return self.process.end()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Waves against 1 000 ports: pool_waves.py BINARY [WAVES]       (root: it runs in a network namespace of its own)
 
-WAVES (5) times, every 6 s, 900 GETs at once, each answered 400 ms later, so that every one needs a connection of its own;
-between the waves the pool expires (upstream.idleTimeoutMs 4 000). With 1 000 ephemeral ports and tcp_tw_reuse off, one FIN
-from the wrong side would leave a port in TIME_WAIT for a minute. No failure, exactly one delivery each.
+WAVES (5) times, every 6 s, 900 GETs at once, each answered 400 ms later, so that every one needs a connection of its
+own; between the waves the pool expires (upstream.idleTimeoutMs 4 000). With 1 000 ephemeral ports and tcp_tw_reuse
+off, one FIN from the wrong side would leave a port in TIME_WAIT for a minute. No failure, exactly one delivery each.
 """
 
 import os
@@ -56,13 +56,14 @@ def run(binary, waves):
         statuses, took = wave(clients, n * WAVE)
         ran, waited = (after - start for after, start in zip(gateway.scheduled_ms(), before))
         check(statuses == {"200": WAVE}, f"wave {n + 1}: {WAVE} answers 200",
-              f"{dict(statuses)}, median {percentile(took, .5):.0f} ms, most {max(took, default=0):.0f} ms; the gateway's "
-              f"threads ran {ran:.0f} ms, waited for a core {waited:.0f} ms")
+              f"{dict(statuses)}, median {percentile(took, .5):.0f} ms, most {max(took, default=0):.0f} ms; "
+              f"the gateway's threads ran {ran:.0f} ms, waited for a core {waited:.0f} ms")
         time.sleep(max(begin + EVERY - time.monotonic(), EXPIRED))  # late or not: the pool expires in between
         check(time_wait_ports(up_port) == 0, "none of the gateway's ports in TIME_WAIT", time_wait_ports(up_port))
     _, body = common.get(common.connect(up_port), "/count")
     delivered, most, accepted = map(int, body.split())
-    check((delivered, most, accepted - 1) == (waves * WAVE, 1, waves * WAVE), f"{waves * WAVE} deliveries, 1 of each, each over its own connection",
+    check((delivered, most, accepted - 1) == (waves * WAVE, 1, waves * WAVE),
+          f"{waves * WAVE} deliveries, 1 of each, each over its own connection",
           f"{delivered}, at most {most} of one, over {accepted - 1} connections")
     check(gateway.end() == 0, "the gateway ends with 0", gateway.process.child.returncode)
     up.end()

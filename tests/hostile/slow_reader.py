@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Slow readers: slow_reader.py BINARY [--full]
 
-sendTimeoutMs 2 000, minSendBytes 16 384, small receive buffers. Readers that steadily take 20 KB/s (in small bites and in
-big ones) are served to the end of the answer, byte for byte: 400 KB in about 20 s, or with --full 10 MB in about 510 s. At
-the same time: one that takes nothing, one that takes a byte now and then, one that takes 4 KB/s are cut, visibly, by
-their budget + one period.
+sendTimeoutMs 2 000, minSendBytes 16 384, small receive buffers. Readers that steadily take 20 KB/s (in small bites
+and in big ones) are served to the end of the answer, byte for byte: 400 KB in about 20 s, or with --full 10 MB in
+about 510 s. At the same time: one that takes nothing, one that takes a byte now and then, one that takes 4 KB/s are
+cut, visibly, by their budget + one period.
 """
 
 import socket
@@ -96,7 +96,8 @@ def main():
     limit = (SEND_MS + PERIOD_MS + LATE_MS) / 1e3
     nothing.join(35)
     check(nothing.ended and SEND_MS / 1e3 <= nothing.seconds <= limit,
-          f"one that takes nothing is reset in {SEND_MS / 1e3} to {limit} s", f"{nothing.ended} after {nothing.seconds:.2f} s")
+          f"one that takes nothing is reset in {SEND_MS / 1e3} to {limit} s",
+          f"{nothing.ended} after {nothing.seconds:.2f} s")
     for name, reader in sipping.items():
         reader.join(60)
         check(reader.ended not in (None, "whole"), f"one that takes {name} is cut, visibly",

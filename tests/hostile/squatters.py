@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Squatters, all at once: squatters.py BINARY [SHARE]
 
-5 000 connections that send nothing, 3 000 that drip bytes of a head and 1 000 bytes of a body (one per 300 ms, also after
-their 408), 500 that read nothing of a large answer (times SHARE, 1 by default), while a normal client asks every 20 ms, by
-turns on a new and a kept connection, and never fails. Each loses its turn by its budget + one sweep period: by the
-gateway's log (`swept`, age_ms) and as the clients see it. Then: the gateway's CPU time with 9 000 idle connections.
+5 000 connections that send nothing, 3 000 that drip bytes of a head and 1 000 bytes of a body (one per 300 ms, also
+after their 408), 500 that read nothing of a large answer (times SHARE, 1 by default), while a normal client asks
+every 20 ms, by turns on a new and a kept connection, and never fails. Each loses its turn by its budget + one sweep
+period: by the gateway's log (`swept`, age_ms) and as the clients see it. Then: the gateway's CPU time with 9 000 idle
+connections.
 """
 
 import os
@@ -56,8 +57,8 @@ def judge_log(gateway, counts):
               f"log: {count} {kind} swept by {budget:.0f} + {PERIOD} ms ({clock})",
               f"{figures(seen)}; {len(early)} early {early[:3]}, {len(late)} late {late[-3:]}")
     if ages["linger"]:
-        check(max(ages["linger"]) <= AFTER_408 + PERIOD + TURN, f"log: closing after a 408 ends by {AFTER_408} + {PERIOD} ms",
-              figures(ages["linger"]))
+        check(max(ages["linger"]) <= AFTER_408 + PERIOD + TURN,
+              f"log: closing after a 408 ends by {AFTER_408} + {PERIOD} ms", figures(ages["linger"]))
 
 
 def upstreams_turn_ms(gateway, path):
@@ -79,7 +80,8 @@ def judge_view(lines, counts, serving_ms):
               f"clients: {count} {kind} meet their end by {limit:.0f} ms",
               f"{figures(first[kind])}; {left} still there, {len(bad)} outside {bad[:3]}")
         limit += AFTER_408 + PERIOD if kind in ("head", "body") else 0
-        check(max(gone[kind], default=0) <= limit, f"clients: {kind} connections closed by {limit:.0f} ms", figures(gone[kind]))
+        check(max(gone[kind], default=0) <= limit, f"clients: {kind} connections closed by {limit:.0f} ms",
+              figures(gone[kind]))
 
 
 def all_at_once(binary, share):
@@ -101,7 +103,8 @@ def all_at_once(binary, share):
     time.sleep(1)
     judge_log(gateway, counts)
     serving_ms = upstreams_turn_ms(gateway, "/bytes/")
-    print(f"     clients: budget + {PERIOD} ms, {VIEW} for the view, the readers' upstream had {serving_ms:.0f} ms of its own")
+    print(f"     clients: budget + {PERIOD} ms, {VIEW} for the view; "
+          f"the readers' upstream had {serving_ms:.0f} ms of its own")
     judge_view(squatters.lines, counts, serving_ms)
     time.sleep(4.5)  # the pool's idle time, and a kept connection's
     left = gateway.connections() - at_rest
@@ -120,11 +123,12 @@ def idle_cpu(binary, share):
     squatters = squat(gateway.port, [count, 0, 0, 0], IDLE_SECONDS + 25)
     time.sleep(1.5)
     held = gateway.connections()
-    begin, before = time.monotonic(), gateway.cpu_ms()
+    begin, before, ran = time.monotonic(), gateway.cpu_ms(), gateway.scheduled_ms()[0]
     time.sleep(IDLE_SECONDS)
     used, took = gateway.cpu_ms() - before, time.monotonic() - begin
     check(held >= count and used / took < 10, f"{count} idle connections cost less than 10 ms of CPU per s",
-          f"{used:.0f} ms in {took:.1f} s = {used / took:.2f} ms/s, {held} sockets, "
+          f"{used:.0f} ms in {took:.1f} s = {used / took:.2f} ms/s by utime + stime (in ticks), "
+          f"{(gateway.scheduled_ms()[0] - ran) / took:.3f} ms/s by schedstat, {held} sockets, "
           f"{(gateway.memory_kib('VmRSS') - bare) / max(1, count):.2f} KiB of RSS each")
     squatters.end()
     check(gateway.end() == 0, "the gateway ends with 0", gateway.process.child.returncode)

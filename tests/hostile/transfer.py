@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Large and slow bodies: transfer.py BINARY [GIB] [--slow-only | --no-slow]
 
-GIB (5) GiB down from a generator and as many up, byte for byte, peak RSS of the gateway (VmHWM) at most 64 MiB; and an
-upload of 10 KB/s for 150 s with the default rate rule (requestTimeoutMs 60 000, minUploadBytesPerSecond 8 192), which must
-pass, beside one of 4 KB/s, which must not.
+GIB (5) GiB down from a generator and as many up, byte for byte, peak RSS of the gateway (VmHWM) at most 64 MiB; and
+an upload of 10 KB/s for 150 s with the default rate rule (requestTimeoutMs 60 000, minUploadBytesPerSecond 8 192),
+which must pass, beside one of 4 KB/s, which must not.
 """
 
 import sys
@@ -80,7 +80,8 @@ def large(binary, size):
         cpu, begin = gateway.cpu_ms(), time.monotonic()
         moved, wrong = move(gateway.port, size)
         took, peak = time.monotonic() - begin, gateway.memory_kib("VmHWM")
-        check((moved, wrong) == (size, 0) and peak <= MOST_KIB, f"{size} B {name}, none wrong, peak RSS <= {MOST_KIB} KiB",
+        check((moved, wrong) == (size, 0) and peak <= MOST_KIB,
+              f"{size} B {name}, none wrong, peak RSS <= {MOST_KIB} KiB",
               f"{moved} B, {wrong} wrong, VmHWM {peak} KiB, {took:.1f} s = {moved / took / 1e6:.0f} MB/s, "
               f"{(gateway.cpu_ms() - cpu) / (size / 2**30):.0f} ms of CPU per GiB")
     check(gateway.end() == 0, "the gateway ends with 0", gateway.process.child.returncode)
