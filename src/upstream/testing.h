@@ -212,4 +212,23 @@ struct Bench {
   std::unique_ptr<Endpoint> endpoint_;
 };
 
+struct DialBench : Bench {
+  void swallow(const IpAddress& at) { network.set_fate(IpPort{at, 80}, io::SimFate::black_hole); }
+  // Starts a dialer whose name has these addresses; how long it took to end.
+  Duration dial(Dial& dial, const std::vector<IpAddress>& addresses) {
+    const Time from = now();
+    dial.start();
+    if (!names.pending.empty()) {
+      names.answer(addresses);
+      dial.step();
+    }
+    return wait(dial, from);
+  }
+  Duration wait(Dial& dial, Time from) {
+    while (!dial.connection && !dial.failed() && now() - from < std::chrono::seconds(60))
+      run_for(kLatency);
+    return dial.ended - from;
+  }
+};
+
 }  // namespace hushgate::upstream::testing

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE)]
 
 from support.gateway import ADDRESS, SANITIZER, configuration  # noqa: E402

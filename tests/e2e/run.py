@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE / "real")]
 
 from support.case import REGISTRY, play  # noqa: E402

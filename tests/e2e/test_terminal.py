@@ -6,7 +6,7 @@ import os
 import pty
 import signal
 
-from support import Fault, case, check, configuration, connect, request_bytes, response_bytes
+from support import Fault, Skip, case, check, configuration, connect, request_bytes, response_bytes
 from support.gateway import ADDRESS
 
 
@@ -21,7 +21,10 @@ class Terminal:
         path = os.path.join(t.directory, "terminal.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)
-        self.master, slave = pty.openpty()
+        try:
+            self.master, slave = pty.openpty()
+        except OSError as error:
+            raise Skip(f"no terminals here: {error}") from error
         self.process = await asyncio.create_subprocess_exec(t.binary, "serve", "-c", path, stdin=slave, stdout=slave,
                                                             stderr=slave)
         os.close(slave)
@@ -64,8 +67,8 @@ class Terminal:
 async def on_a_terminal_the_log_is_readable_and_a_stop_says_who_is_waited_for(t):
     upstream = await t.upstream()
     terminal = Terminal()
+    await terminal.start(t, configuration(upstream))
     try:
-        await terminal.start(t, configuration(upstream))
         quick, slow = [await connect("127.0.0.1", terminal.port) for _ in range(2)]
         quick.send(request_bytes(target="/quick"))
         peer = await upstream.connection()

@@ -239,7 +239,7 @@ class Storm {
 };
 
 TEST(Storm, StaleConnectionsCostNobodyAnything) {
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Storm storm(seed, {.stale_percent = 40});
     storm.run(30, 0);
@@ -249,7 +249,7 @@ TEST(Storm, StaleConnectionsCostNobodyAnything) {
 }
 
 TEST(Storm, WhateverUpstreamsAndClientsDoNothingIsMixedUpOrSentTwice) {
-  for (std::uint64_t seed = 100; seed <= 140; ++seed) {
+  for (std::uint64_t seed = 100; seed <= 112; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Storm storm(seed, {.stale_percent = 20, .cut_percent = 20});
     storm.run(30, 30);

@@ -306,4 +306,16 @@ inline std::string post_head(std::size_t length) {
   return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n";
 }
 
+// Leaves one connection in the pool. Upstreams answer by themselves only until then.
+inline void warm(World& world) {
+  world.upstream.answer_with(std::string(kOk));
+  Party& client = world.ask(kGet);
+  world.settle();
+  ASSERT_TRUE(client.has("ok"));
+  ASSERT_EQ(world.upstream.count(), 1U);
+  world.upstream.on_bytes = nullptr;
+  world.upstream.at(0).on_bytes = nullptr;
+  world.upstream.at(0).got.clear();
+}
+
 }  // namespace hushgate::sim
