@@ -38,9 +38,7 @@ void add_options_of_demo(CLI::App& command, Given& given) {
   command.add_option("--workers", given.workers, "How many event loops, or auto")
       ->expected(1)
       ->type_name("N");
-  command.add_option("--backend", given.backend, "auto or epoll")
-      ->expected(1)
-      ->type_name("NAME");
+  command.add_option("--backend", given.backend, "auto or epoll")->expected(1)->type_name("NAME");
   command
       .add_option("--set", given.set, "Any setting, as limits.idleTimeoutMs=5000; may be repeated")
       ->expected(1)

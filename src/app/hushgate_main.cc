@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
@@ -9,10 +10,22 @@
 #include "app/demo.h"
 #include "app/serve.h"
 #include "app/settings.h"
+#include "base/log.h"
 #include "io/process.h"
 
 namespace hushgate::app {
 namespace {
+
+// As the log would say it: a reader of JSON lines gets nothing else.
+void say(const config::Warnings& warnings) {
+  if (warnings.empty()) return;
+  StderrSink sink;
+  LogBuffer log(sink, ::isatty(STDERR_FILENO) != 0 ? LogFormat::text : LogFormat::json,
+                wall_offset_now());
+  for (const config::Warning& warning : warnings) {
+    log.line(Clock::now(), LogLevel::warning, "configuration").text("detail", warning.to_string());
+  }
+}
 
 int run_serve(const Command& command) {
   const auto loaded = load_settings(command, environment());
@@ -20,7 +33,7 @@ int run_serve(const Command& command) {
     fmt::print(stderr, "{}", lines_of(loaded.error()));
     return kExitFailed;
   }
-  fmt::print(stderr, "{}", lines_of(loaded->warnings));
+  say(loaded->warnings);
   return serve(loaded->config);
 }
 

@@ -56,6 +56,7 @@ void until_ended(Server& server, const sigset_t& set) {
       fmt::print("waiting for {} client connection(s); press Ctrl-C again to cut them\n",
                  server.clients());
       std::fflush(stdout);
+      server.tell_waiting();
     }
   }
 }

@@ -116,6 +116,10 @@ void Server::stop() {
   for (const auto& worker : workers_) worker->stop();
 }
 
+void Server::tell_waiting() {
+  for (const auto& worker : workers_) worker->tell_waiting();
+}
+
 void Server::cut() {
   for (const auto& worker : workers_) worker->cut();
 }

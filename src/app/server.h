@@ -29,6 +29,7 @@ class Server {
   void start(std::function<void()> all_ended);
   void stop();
   void cut();
+  void tell_waiting();
   bool ended() const { return running_.load() == 0; }
   std::uint32_t clients() const { return shared_.clients.load(std::memory_order_relaxed); }
   LogSink& sink() { return sink_; }

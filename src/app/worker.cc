@@ -73,6 +73,10 @@ void Worker::stop() {
   loop_.post([this] { gateway_.stop([this] { stopped_ = true; }); });
 }
 
+void Worker::tell_waiting() {
+  loop_.post([this] { gateway_.tell_waiting(); });
+}
+
 void Worker::cut() {
   loop_.post([this] { gateway_.cut(); });
 }

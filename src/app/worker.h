@@ -42,6 +42,7 @@ class Worker {
   // From any thread.
   void stop();
   void cut();
+  void tell_waiting();
 
  private:
   class Reserve final : public proxy::Reserve {

@@ -70,7 +70,8 @@ void Exchange::step() {
   flush_client();
   if (!over() && session_->state().attempt == Attempt::opening) step_dial();
   if (!over()) relay_request();
-  if (!session_->look_at_client()) return;  // its FIN may have come before its last bytes were wanted
+  if (!session_->look_at_client())
+    return;  // its FIN may have come before its last bytes were wanted
   if (!over()) relay_response();
   if (!over()) flush_upstream();  // a repeated request, whose connection was there at once
   if (!over()) try_end_response();
@@ -79,6 +80,15 @@ void Exchange::step() {
   // An error's answer is this turn's work too.
   if (!over() && session_->state().attempt == Attempt::none) flush_client();
   if (!over()) judge_discard();
+  if (!over() && work_waits()) context_.loop.ready_next_turn(*session_);
+}
+
+// Bytes are here, they are wanted, and no event will tell of them again: whether a share of the
+// turn was used up, or something later in the step made them wanted.
+bool Exchange::work_waits() const {
+  const bool request_here = !session_->pending().empty() || session_->stream().readable();
+  if (request_here && wants_request_bytes()) return true;
+  return wants_response_bytes() && connection_->stream().readable();
 }
 
 // Writes what waits for the client, and says whether something still does.

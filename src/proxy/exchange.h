@@ -110,6 +110,7 @@ class Exchange {
   // exchange.cc
   void step();
   bool over() const;
+  bool work_waits() const;
   void flush_client();
   void judge_upstream();
   bool request_sent() const;
@@ -145,6 +146,7 @@ class Exchange {
 
   // response_relay.cc
   void relay_response();
+  bool wants_response_bytes() const;
   void take_response(Bytes bytes);
   void take_response_head(Bytes bytes);
   bool use_response_head(std::string_view text);

@@ -109,6 +109,16 @@ void Gateway::cut() {
   }
 }
 
+void Gateway::tell_waiting() {
+  SessionList& busy = context_.list(Standing::busy);
+  Session* session = busy.empty() ? nullptr : &busy.front();
+  for (int told = 0; session != nullptr && told < kMaxTold; ++told) {
+    LogLine line = log_.line(loop_.now(), LogLevel::info, "waiting_for");
+    session->describe(line);
+    session = busy.next(*session);
+  }
+}
+
 void Gateway::check_stopped() {
   if (!stopped_ || context_.session_count > 0) return;
   grace_alarm_.cancel();

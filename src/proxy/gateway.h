@@ -59,6 +59,9 @@ class Gateway final : public upstream::RoomMaker {
   void stop(std::function<void()> stopped);
   // The grace is cut short: everything that is left ends now.
   void cut();
+  // Logs who is being waited for, kMaxTold of them at most.
+  static constexpr int kMaxTold = 8;
+  void tell_waiting();
   std::size_t session_count() const { return context_.session_count; }
 
   const stats::Counters& counters() const { return counters_; }

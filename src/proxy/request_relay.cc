@@ -10,11 +10,7 @@ using phase::In;
 
 void Exchange::relay_request() {
   flush_upstream();
-  for (int takes = 0; !over() && wants_request_bytes(); ++takes) {
-    if (takes == kTurnTakes) {
-      context_.loop.ready_next_turn(*session_);
-      break;
-    }
+  for (int takes = 0; takes < kTurnTakes && !over() && wants_request_bytes(); ++takes) {
     if (!relay_request_once()) break;
   }
   if (!over()) flush_upstream();

@@ -13,13 +13,15 @@ using phase::Attempt;
 using phase::Event;
 using phase::Out;
 
+bool Exchange::wants_response_bytes() const {
+  const phase::State& state = session_->state();
+  const bool expected = state.attempt == Attempt::waiting || state.attempt == Attempt::answering;
+  return expected && state.out == Out::serving && !response_complete_;
+}
+
 void Exchange::relay_response() {
-  for (int takes = 0;; ++takes) {
-    const phase::State& state = session_->state();
-    const bool expected = state.attempt == Attempt::waiting || state.attempt == Attempt::answering;
-    if (over() || !expected || state.out != Out::serving || response_complete_) return;
+  for (int takes = 0; takes < kTurnTakes && !over() && wants_response_bytes(); ++takes) {
     if (!connection_->stream().readable()) return;
-    if (takes == kTurnTakes) return context_.loop.ready_next_turn(*session_);
     {
       const io::Take take = connection_->stream().take();
       if (take.kind == io::Take::Kind::nothing) return;
@@ -84,8 +86,8 @@ bool Exchange::use_response_head(std::string_view text) {
   const Result<http::Framing> framing = http::response_framing(head.method, response_);
   const bool asked = response_.status != 101 || head.wants_upgrade;
   // Nobody can tell where a request that is still arriving ends and the tunnel's bytes begin.
-  const bool too_early = framing && framing->kind == FramingKind::tunnel &&
-                         session_->state().in != phase::In::done;
+  const bool too_early =
+      framing && framing->kind == FramingKind::tunnel && session_->state().in != phase::In::done;
   if (!framing || !asked || too_early) {
     response_broken(ErrorKind::http_protocol_error);
     return false;

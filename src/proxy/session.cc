@@ -249,90 +249,6 @@ void Session::begin_closing() {
 
 void Session::close(io::CloseHow how) { io::close(std::move(stream_), how); }
 
-// --- the client's doings and its clocks
-
-std::uint64_t Session::acknowledged() {
-  const std::uint64_t accepted =
-      acknowledged_base_ + (exchange_ ? exchange_->client_accepted() : 0);
-  return accepted - std::min<std::uint64_t>(accepted, stream_->unacknowledged());
-}
-
-bool Session::look_at_client() {
-  if (state_.conn != Conn::exchange) return false;
-  if (stream_->failed()) {
-    fail(ErrorKind::client_gone, Event::reset, stream_->error());
-    return false;
-  }
-  return !stream_->peer_finished() || fin_judged_ || judge_fin();
-}
-
-// The FIN is timed when it is first seen, and judged once the whole request has been received: before that, its bytes may
-// lie in front of the FIN, and reading will meet it. False: the exchange is over.
-bool Session::judge_fin() {
-  const Time now = context_.loop.now();
-  if (!fin_seen_at_) {
-    fin_seen_at_ = now;
-    fin_delay_ = stream_->finish_delay();
-  }
-  if (!exchange_->request_received()) return exchange_->request_can_end() || cut_off();
-  const config::HalfClose policy = context_.setup.config.client.half_close;
-  // As this loop saw it, or, if it was kept from looking, as the kernel did.
-  const Duration delay = std::min(*fin_seen_at_ - exchange_->record.request_done, fin_delay_);
-  const bool soon = policy == config::HalfClose::serve ||
-                    (policy == config::HalfClose::auto_ && delay <= kHalfCloseWindow);
-  if (soon && state_.in != phase::In::done) return true;  // waits for its connection
-  fin_judged_ = true;
-  if (!soon) {
-    fail(ErrorKind::client_gone, Event::fin_later);
-    return false;
-  }
-  stream_->set_keep_alive({kHalfCloseProbe, kHalfCloseProbe, kTcpKeepAliveProbes});
-  apply(Event::fin_with);
-  return true;
-}
-
-bool Session::cut_off() {
-  fail_finished();
-  return state_.conn == Conn::exchange;
-}
-
-void Session::fail_finished() {
-  fin_judged_ = true;
-  if (exchange_->record.error.kind == ErrorKind::none) {
-    exchange_->record.error.kind = ErrorKind::client_gone;
-  }
-  apply(Event::fin_later);
-}
-
-void Session::judge_client() {
-  if (!timer_.expired() || state_.conn == Conn::closed) return;
-  const ClientClock clock = timer_.clock();
-  const Time now = context_.loop.now();
-  const TimerVerdict verdict =
-      timer_.judge(now, clock == ClientClock::send ? acknowledged() : 0,
-                   clock == ClientClock::linger ? stream_->unacknowledged() : 0);
-  if (verdict == TimerVerdict::goes_on) return;
-  swept();
-  const bool receiving = clock == ClientClock::head || clock == ClientClock::receive;
-  if (receiving) return fail(ErrorKind::request_timeout, Event::client_deadline);
-  const bool stalled = clock == ClientClock::send || clock == ClientClock::tunnel;
-  fail(stalled ? ErrorKind::client_stalled : ErrorKind::none, Event::client_deadline);
-}
-
-void Session::swept() {
-  static constexpr std::array kCounterOf{Counter::swept_idle,    Counter::swept_idle,
-                                         Counter::swept_head,    Counter::swept_receiving,
-                                         Counter::swept_sending, Counter::swept_tunnel,
-                                         Counter::swept_closing};
-  const ClientClock clock = timer_.clock();
-  context_.counters.add(kCounterOf[static_cast<std::size_t>(clock)]);
-  context_.log.line(context_.loop.now(), LogLevel::info, "swept")
-      .text("client", stream_->peer().to_string())
-      .text("phase", phase::name(state_.conn))
-      .text("clock", phase::name(clock))
-      .ms("age_ms", timer_.age(context_.loop.now()));
-}
-
 // --- closing
 
 io::Task<> Session::linger() {
@@ -373,6 +289,15 @@ void Session::stop(Time idle_due) {
   if (state_.conn == Conn::closed) return;
   apply(Event::last);
   timer_.cap_idle(idle_due);
+}
+
+void Session::describe(LogLine& line) const {
+  if (stream_) line.text("client", stream_->peer().to_string());
+  line.text("phase", phase::name(phase::shown(state_)));
+  if (!exchange_) return;
+  line.text("method", exchange_->head.method_text).text("path", exchange_->head.path);
+  if (exchange_->has_decision()) line.text("upstream", exchange_->decision().upstream->name);
+  line.ms("age_ms", context_.loop.now() - exchange_->record.began);
 }
 
 void Session::cut() {

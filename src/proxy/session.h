@@ -35,6 +35,9 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   // The grace is over.
   void cut();
 
+  // Who this is and what it does, for people who wait for it.
+  void describe(LogLine& line) const;
+
   // --- for its exchange
   const phase::State& state() const { return state_; }
   void apply(phase::Event event);
@@ -60,6 +63,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::Task<> linger();
   void after_run() override;
 
+  Duration fin_delay() const;
   bool judge_fin();
   bool cut_off();  // the request can never become complete; as judge_fin()
   bool has_had_its_share();
@@ -88,7 +92,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   std::uint64_t acknowledged_base_ = 0;  // bytes accepted by the kernel in exchanges that are over
   std::uint64_t discarded_ = 0;          // in `closing`
   Time share_turn_{};
-  int share_ = 0;  // exchanges begun in that turn
+  int share_ = 0;                    // exchanges begun in that turn
   std::optional<Time> fin_seen_at_;  // the client's FIN
   Duration fin_delay_{};             // ... behind its last byte, by the kernel
   bool fin_judged_ = false;          // told the phase table, or met by reading

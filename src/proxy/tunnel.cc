@@ -39,8 +39,8 @@ void Exchange::step_tunnel() {
   if (session_->state().conn == Conn::tunnel) judge_tunnel();
 }
 
-// A reset always means gone, also of who has sent its FIN, and also while its bytes are not wanted. What the upstream said
-// before its reset is still passed on.
+// A reset always means gone, also of who has sent its FIN, and also while its bytes are not wanted.
+// What the upstream said before its reset is still passed on.
 bool Exchange::tunnel_alive() {
   io::Stream& client = session_->stream();
   io::Stream& upstream = connection_->stream();

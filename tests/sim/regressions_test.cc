@@ -35,8 +35,8 @@ TEST(Regression, AConnectionWithHalfAHeadOnItIsNeverPooled) {
   world.network.host(kUpstream).receive_window_bytes = 1'000;
   world.network.host(kGate).send_buffer_bytes = 1'000;
   world.upstream.reads = false;
-  Party& client = world.ask("GET /one HTTP/1.1\r\nHost: a\r\nX-Pad: " + std::string(20'000, 'a') +
-                            "\r\n\r\n");
+  Party& client =
+      world.ask("GET /one HTTP/1.1\r\nHost: a\r\nX-Pad: " + std::string(20'000, 'a') + "\r\n\r\n");
   world.settle();
   ASSERT_EQ(world.upstream.count(), 1U);
   world.upstream.at(0).send(kOk);  // before it has read the head
@@ -86,9 +86,7 @@ TEST(Regression, AnUpstreamThatHalfClosedAndThenResetsCutsTheTunnel) {
 }
 
 TEST(Regression, AFinThatCameWithTheLastBodyByteCancelsWhereItIsTold) {
-  World world([](config::Config& config) {
-    config.client.half_close = config::HalfClose::cancel;
-  });
+  World world([](config::Config& config) { config.client.half_close = config::HalfClose::cancel; });
   Party& client = world.open();
   client.send(kPost);
   client.finish();
@@ -126,6 +124,40 @@ TEST(Regression, AClientThatLeavesWhileItsPostIsBeingConnectedIsNotServed) {
   client.close();
   world.settle();
   EXPECT_EQ(world.gateway->session_count(), 0U);
+}
+
+TEST(Regression, AnAnswerOfOurOwnIsWrittenToWhoHasSentItsFinUnderCancel) {
+  for (const char* request : {"GET /%2e%2e/x HTTP/1.1\r\nHost: a\r\n\r\n",
+                              "OPTIONS / HTTP/1.1\r\nHost: a\r\nMax-Forwards: 0\r\n\r\n"}) {
+    World world(
+        [](config::Config& config) { config.client.half_close = config::HalfClose::cancel; });
+    Party& client = world.open();
+    client.send(request);
+    client.finish();
+    world.run_for(seconds(1));
+    EXPECT_NE(client.status(), 0);
+    client.close();
+    world.run_for(seconds(3));
+    EXPECT_EQ(world.gateway->session_count(), 0U);
+  }
+}
+
+TEST(Regression, TheRestOfAnOvertakenUploadIsReadAlthoughItHasLongBeenHere) {
+  for (const std::size_t size : {150'000U, 250'000U}) {
+    World world;
+    world.upstream.reads = false;
+    auto [client, upstream] = world.exchange(post_head(size) + std::string(size, 'x'));
+    world.run_for(seconds(1));
+    upstream.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno");
+    world.settle();
+    EXPECT_EQ(client.status(), 401);
+    client.got.clear();
+    world.upstream.reads = true;
+    world.upstream.answer_with(std::string(kOk));
+    client.send(kGet);
+    world.run_for(seconds(1));
+    EXPECT_EQ(client.status(), 200) << size;
+  }
 }
 
 }  // namespace
