@@ -98,7 +98,7 @@ constexpr std::array kSchema{
     of_kind(Kind::refused, "listen[].tls", "TLS towards clients"),
     of_kind(Kind::refused, "listen[].proxyProtocol",
             "the PROXY protocol of a load balancer in front"),
-    of_kind(Kind::text, "admin", "where metrics and health are served; absent: nowhere"),
+    of_kind(Kind::text, "admin", "where GET /healthz is answered; absent: nowhere"),
     number(Kind::number_or_auto, "workers", 1, kMaxWorkers, "threads", in<Config, &Config::workers>,
            "event loops; auto is one per core"),
 

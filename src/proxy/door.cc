@@ -79,6 +79,8 @@ void Gateway::Door::run() {
 // Told and closed at once: lingering would keep the descriptor that is missing.
 void Gateway::Door::turn_away(io::StreamPtr stream) {
   gateway_.counters_.add(Counter::clients_shed);
+  gateway_.log_.line(gateway_.loop_.now(), LogLevel::warning, "turned_away")
+      .text("client", stream->peer().to_string());
   std::string text;
   write_error(text, {.kind = ErrorKind::shedding,
                      .should_retry = ShouldRetry::yes,

@@ -179,7 +179,6 @@ void Exchange::write_error_answer() {
   record.status = facts(kind).status;
   if (request_id.empty()) choose_request_id();  // a head that never became complete
   client_framing_ = http::FramingKind::length;
-  context_.counters.add(Counter::exchanges_failed);
   write_error(client_out_.tail(), {.kind = kind,
                                    .method = head.method,
                                    .connection = client_connection_field(),

@@ -236,6 +236,12 @@ void Session::perform(ClientEffect effect) {
 void Session::end_exchange() {
   if (!exchange_ || exchange_->record.ended) return;
   exchange_->record.ended = context_.loop.now();
+  const ErrorKind error = exchange_->record.error.kind;
+  if (error == ErrorKind::client_gone) {
+    context_.counters.add(Counter::clients_gone);
+  } else if (error != ErrorKind::none) {
+    context_.counters.add(Counter::exchanges_failed);
+  }
   log_exchange(context_, *exchange_, stream_->peer());
 }
 
@@ -281,6 +287,9 @@ void Session::discard_once() {
 void Session::shed() {
   HG_ASSERT(idle());
   context_.counters.add(Counter::clients_shed);
+  context_.log.line(context_.loop.now(), LogLevel::warning, "shed")
+      .text("client", stream_->peer().to_string())
+      .text("phase", phase::name(state_.conn));
   apply(Event::reset);
   context_.loop.ready(*this);
 }
