@@ -44,7 +44,10 @@ void Exchange::reset() {
   clear_warm(response_text_);
   response_scanner_.reset();
   response_.clear();
+  request_framing_ = response_framing_ = {};
+  request_body_.begin({}, {0, 0});
   response_body_.begin({}, {0, 0});
+  upstream_deaf_ = false;
   client_framing_ = http::FramingKind::none;
   client_out_.restart(kWarmBytes);
   upstream_out_.restart(kWarmBytes);

@@ -118,7 +118,7 @@ class Exchange {
 
   // exchange_head.cc
   void refuse(ErrorKind kind);
-  bool may_answer_here() const;
+  void close_if_unsure();
   void fail_here(ErrorKind kind);
   ErrorKind parse_head();
   void choose_request_id();

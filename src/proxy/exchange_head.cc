@@ -83,21 +83,21 @@ void Exchange::choose_request_id() {
 // Ends through `closing`: what follows this head cannot be told.
 void Exchange::refuse(ErrorKind kind) { session_->fail(kind, Event::refused); }
 
-// Behind an Expect or a CONNECT nobody knows what the client will send next.
-bool Exchange::may_answer_here() const {
-  return !head.expect_continue && head.method != http::Method::connect;
+// Behind an Expect or a CONNECT that we answer ourselves nobody knows what the client will send.
+void Exchange::close_if_unsure() {
+  if (head.expect_continue || head.method == http::Method::connect) session_->apply(Event::last);
 }
 
 // An error that leaves the connection usable.
 void Exchange::fail_here(ErrorKind kind) {
-  if (!may_answer_here()) return refuse(kind);
+  close_if_unsure();
   record.error = {kind, 0};
   session_->apply(request_framing_.bodyless() ? Event::head_local : Event::head_local_body);
   write_error_answer();
 }
 
 void Exchange::answer_here(const LocalAnswer& answer) {
-  if (!may_answer_here()) return refuse(ErrorKind::method_not_allowed);
+  close_if_unsure();
   session_->apply(request_framing_.bodyless() ? Event::head_local : Event::head_local_body);
   record.status = answer.status;
   write_local(client_out_.tail(), answer, head.method, client_connection_field(), request_id);

@@ -76,8 +76,10 @@ bool Gateway::make_room() {
 bool Gateway::shed_oldest_client() {
   for (const Standing standing : {Standing::fresh, Standing::kept}) {
     SessionList& list = context_.list(standing);
-    if (list.empty()) continue;
-    list.front().shed();
+    Session* session = list.empty() ? nullptr : &list.front();
+    while (session != nullptr && !session->may_be_shed()) session = list.next(*session);
+    if (session == nullptr) continue;
+    session->shed();
     return true;
   }
   return false;

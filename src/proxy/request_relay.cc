@@ -9,7 +9,10 @@ using phase::Event;
 using phase::In;
 
 void Exchange::relay_request() {
-  flush_upstream();
+  const bool body_here = !session_->pending().empty() || session_->stream().readable();
+  const bool head_goes_with_it =
+      upstream_out_.accepted() == 0 && body_here && wants_request_bytes();
+  if (!head_goes_with_it) flush_upstream();
   for (int takes = 0; takes < kTurnTakes && !over() && wants_request_bytes(); ++takes) {
     if (!relay_request_once()) break;
   }
@@ -68,11 +71,12 @@ Relayed Exchange::move_request(Bytes bytes) {
 }
 
 void Exchange::after_request_bytes(const Relayed& relayed) {
-  record.request_bytes += relayed.payload;
   session_->timer().count_body(relayed.payload);
+  const bool wanted = session_->state().in != In::discarding;
+  if (wanted) record.request_bytes += relayed.payload;
   if (relayed.failed) upstream_deaf_ = true;
   const std::uint64_t most = has_decision() ? decision_.limits->max_body_bytes : 0;
-  const bool too_much = most != 0 && record.request_bytes > most;
+  const bool too_much = wanted && most != 0 && record.request_bytes > most;
   if (relayed.error != ErrorKind::none || too_much) {
     return session_->fail(too_much ? ErrorKind::body_too_large : relayed.error, Event::refused);
   }

@@ -285,7 +285,7 @@ void Session::discard_once() {
 // --- from above
 
 void Session::shed() {
-  HG_ASSERT(idle());
+  HG_ASSERT(may_be_shed());
   context_.counters.add(Counter::clients_shed);
   context_.log.line(context_.loop.now(), LogLevel::warning, "shed")
       .text("client", stream_->peer().to_string())

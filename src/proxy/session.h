@@ -28,7 +28,9 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   ~Session();
 
   // --- from above
-  // Closes one that is fresh or kept (shortage).
+  // Nothing is asked for, and no byte of a next request is here.
+  bool may_be_shed() const { return idle() && pending_.empty(); }
+  // Closes one that may_be_shed().
   void shed();
   // The process stops: nothing follows the exchange under way; an idle one stays until `idle_due`.
   void stop(Time idle_due);

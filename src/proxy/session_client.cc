@@ -85,6 +85,8 @@ void Session::judge_client() {
   if (verdict == TimerVerdict::goes_on) return;
   swept();
   const bool receiving = clock == ClientClock::head || clock == ClientClock::receive;
+  // What is left of an overtaken request: the exchange has ended otherwise already.
+  if (receiving && state_.answered) return apply(Event::client_deadline);
   if (receiving) return fail(ErrorKind::request_timeout, Event::client_deadline);
   const bool stalled = clock == ClientClock::send || clock == ClientClock::tunnel;
   fail(stalled ? ErrorKind::client_stalled : ErrorKind::none, Event::client_deadline);

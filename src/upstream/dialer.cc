@@ -27,6 +27,13 @@ ErrorKind kind_of(int os_error) {
   }
 }
 
+// A loopback port of the ephemeral range on which nobody listens may be chosen as the source of the
+// connection to it; TCP then joins the connection with itself.
+bool is_to_itself(io::Stream& stream) {
+  const IpPort* peer = stream.peer().ip();
+  return peer != nullptr && peer->ip.is_loopback() && stream.local() == stream.peer();
+}
+
 }  // namespace
 
 void Dialer::start(Endpoint& endpoint, Time now) {
@@ -96,7 +103,8 @@ void Dialer::watch_attempts(Time now) {
   for (std::size_t i = 0; i < attempts_.size();) {
     Attempt& attempt = attempts_[i];
     io::Stream& stream = *attempt.stream;
-    if (!stream.connecting() && !stream.failed()) {
+    const bool to_itself = !stream.connecting() && !stream.failed() && is_to_itself(stream);
+    if (!stream.connecting() && !stream.failed() && !to_itself) {
       winner_ = std::move(attempt.stream);
       attempts_.clear();
       end_waits();
@@ -104,8 +112,8 @@ void Dialer::watch_attempts(Time now) {
       return;
     }
     const bool timed_out = stream.connecting() && (now >= attempt.due || now >= total_due_);
-    if (stream.failed() || timed_out) {
-      const int os_error = timed_out ? ETIMEDOUT : stream.error();
+    if (stream.failed() || timed_out || to_itself) {
+      const int os_error = timed_out ? ETIMEDOUT : to_itself ? ECONNREFUSED : stream.error();
       note_failure(stream.peer(), {kind_of(os_error), os_error});
       attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(i));
       next_due_ = now;

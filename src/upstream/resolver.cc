@@ -46,37 +46,39 @@ NameAnswer resolve(const std::string& host) {
 
 }  // namespace
 
-SystemNames::SystemNames() : thread_([this] { work(); }) {}
+SystemNames::SystemNames() {
+  std::thread([desk = desk_] { work(desk); }).detach();
+}
 
 SystemNames::~SystemNames() {
   {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
+    const std::lock_guard lock(desk_->mutex);
+    desk_->ending = true;
   }
-  changed_.notify_one();
-  thread_.join();
+  desk_->changed.notify_one();
 }
 
 void SystemNames::query(io::Loop& loop, const std::string& host,
                         std::function<void(NameAnswer)> done) {
   {
-    const std::lock_guard lock(mutex_);
-    queries_.push_back({&loop, host, std::move(done)});
+    const std::lock_guard lock(desk_->mutex);
+    desk_->queries.push_back({&loop, host, std::move(done)});
   }
-  changed_.notify_one();
+  desk_->changed.notify_one();
 }
 
-void SystemNames::work() {
-  std::unique_lock lock(mutex_);
+// Answers are posted under the lock: behind `ending` there may be no loop any more.
+void SystemNames::work(const std::shared_ptr<Desk>& desk) {
+  std::unique_lock lock(desk->mutex);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !queries_.empty(); });
-    if (ending_) return;
-    Query query = std::move(queries_.front());
-    queries_.pop_front();
+    desk->changed.wait(lock, [&] { return desk->ending || !desk->queries.empty(); });
+    if (desk->ending) return;
+    Query query = std::move(desk->queries.front());
+    desk->queries.pop_front();
     lock.unlock();
     NameAnswer answer = resolve(query.host);
     lock.lock();
-    if (ending_) return;
+    if (desk->ending) return;
     query.loop->post([done = std::move(query.done), answer = std::move(answer)] { done(answer); });
   }
 }

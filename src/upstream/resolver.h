@@ -38,7 +38,9 @@ class NameSource {
 class SystemNames final : public NameSource {
  public:
   SystemNames();
-  ~SystemNames() override;  // waits for a query under way; those not begun are dropped
+  // Nothing is answered any more. Does not wait for a query under way: getaddrinfo may take longer
+  // than a stop has time.
+  ~SystemNames() override;
   void query(io::Loop& loop, const std::string& host,
              std::function<void(NameAnswer)> done) override;
 
@@ -48,13 +50,16 @@ class SystemNames final : public NameSource {
     std::string host;
     std::function<void(NameAnswer)> done;
   };
-  void work();
+  // Shared with the thread, which may outlive us in a query.
+  struct Desk {
+    std::mutex mutex;  // guards the rest
+    std::condition_variable changed;
+    std::deque<Query> queries;
+    bool ending = false;
+  };
+  static void work(const std::shared_ptr<Desk>& desk);
 
-  std::mutex mutex_;  // guards queries_ and ending_
-  std::condition_variable changed_;
-  std::deque<Query> queries_;
-  bool ending_ = false;
-  std::thread thread_;
+  std::shared_ptr<Desk> desk_ = std::make_shared<Desk>();
 };
 
 inline constexpr Ms kNameFresh{
