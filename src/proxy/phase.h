@@ -77,9 +77,7 @@ enum class Event : std::uint8_t {
   head_body,      // ... with a body
   head_expect,    // ... with a body and Expect: 100-continue
   head_local,     // ... without a body, and hushgate answers it by itself
-  head_local_body,  // ... with a body (behind an Expect: `last` comes first), and hushgate answers
-                    // it
-                    // by itself
+  head_local_body,  // ... with a body (behind an Expect `last` comes first), the same
   refused,          // the head or the body is faulty or too large: an error answer, then closing
   body_end,         // the request's last byte
   fin_with,         // FIN within 100 ms of the request's last byte, or halfClose: serve
