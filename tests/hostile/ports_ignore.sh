@@ -1,7 +1,7 @@
 #!/bin/bash
 # The kit's ports.sh with an upstream that ignores Connection: close and never closes by itself: 1 000 ephemeral ports,
-# tcp_tw_reuse off, POSTs 32 at a time. Each port is held for up to closeWaitMs (1 000) after its exchange, so no more than
-# about 1 000 POSTs/s can pass: ports must be waited for, no POST may fail.   ports_ignore.sh BINARY [POSTS]
+# tcp_tw_reuse off, POSTs 32 at a time. Each port would be held for closeWaitMs (1 000) after its exchange; when none is left
+# the older half of those connections is reset, so no POST may fail or wait long.   ports_ignore.sh BINARY [POSTS]
 set -eu
 binary=$(realpath "$1"); posts=${2:-100000}; here=$(dirname "$(realpath "$0")"); dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
