@@ -81,6 +81,34 @@ test_threads() {
   return 0
 }
 
+# lives NAME ARGUMENTS: one more thing that passes or fails.
+lives() {
+  local name=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $name"; fi
+}
+
+same_in_every_build() {
+  local preset
+  for preset in sim asan; do
+    "build/$preset/swarm" --from 1 --seeds 200 --hashes > "build/log/hashes-$preset" || return 1
+  done
+  diff <(grep -v '/s)' build/log/hashes-sim) <(grep -v '/s)' build/log/hashes-asan)
+}
+
+# A fixed set of seeds, the same everywhere; the same lives in an optimized and in a sanitizer's build; then fresh
+# ones for two minutes.
+simulated_lives() {
+  local passed=0 failed=0
+  lives "fixed seeds" build/sim/swarm --jobs "$(nproc)" --from 1 --seeds 5000
+  [[ -x build/asan/swarm ]] && lives "the same in every build" same_in_every_build
+  lives "fresh seeds" build/sim/swarm --jobs "$(nproc)" --seconds "${HUSHGATE_SIM_SECONDS:-120}"
+  echo "$passed passed, $failed failed"
+  ((failed == 0))
+}
+
+test_lives() { prepare sim swarm && part "simulated lives" simulated_lives; }
+
 # end_to_end PRESET [ARGUMENTS]
 end_to_end() {
   local program=build/$1/hushgate
@@ -109,6 +137,7 @@ cmd_test() {
   part "style" python3 scripts/tidy
   part "style checks can fail" python3 tests/tidy_selftest
   test_units || true
+  [[ $quick == yes ]] || test_lives || true
   if [[ $quick == no ]]; then
     prepare release && test_end_to_end release
     [[ -x build/asan/hushgate ]] && test_end_to_end asan

@@ -28,13 +28,16 @@ void say(const config::Warnings& warnings) {
 }
 
 int run_serve(const Command& command) {
-  const auto loaded = load_settings(command, environment());
+  const std::vector<std::string> said = environment();
+  const auto loaded = load_settings(command, said);
   if (!loaded) {
     fmt::print(stderr, "{}", lines_of(loaded.error()));
     return kExitFailed;
   }
   say(loaded->warnings);
-  return serve(loaded->config);
+  Reread reread;
+  if (command.file) reread = [&] { return load_settings_again(command, said); };
+  return serve(loaded->config, reread, {});
 }
 
 int run_check(const Command& command) {
@@ -55,7 +58,11 @@ int run(const std::vector<std::string>& arguments) {
     case Verb::check: return run_check(*command);
     case Verb::version: fmt::print("hushgate {}\n", HUSHGATE_VERSION); return kExitDone;
     case Verb::help: fmt::print("{}", command->text); return kExitDone;
-    case Verb::demo: return run_demo({environment(), command->overrides}, serve);
+    case Verb::demo:
+      return run_demo({environment(), command->overrides},
+                      [](const config::Config& config, const Ready& ready) {
+                        return serve(config, {}, ready);
+                      });
   }
   return kExitUsage;
 }

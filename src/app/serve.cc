@@ -36,12 +36,11 @@ int next_signal(const sigset_t& set) {
   return signal > 0 ? signal : 0;
 }
 
-void until_told_to_stop(Server& server, const sigset_t& set) {
+void until_told_to_stop(Server& server, const sigset_t& set, const Reread& reread) {
   for (;;) {
     const int signal = next_signal(set);
     if (signal == SIGTERM || signal == SIGINT) return;
-    if (signal == SIGHUP)
-      log_event(server, "hangup_ignored", "restart to apply a changed configuration");
+    if (signal == SIGHUP) reload(server, reread);
   }
 }
 
@@ -52,6 +51,8 @@ void until_ended(Server& server, const sigset_t& set) {
     if (signal == SIGTERM || signal == SIGINT) {
       log_event(server, "cut", "a second signal ends what is left");
       server.cut();
+    } else if (signal == SIGHUP) {
+      log_event(server, "reload_ignored", "this process is stopping");
     } else if (signal == 0 && person_watches && server.clients() > 0) {
       fmt::print("waiting for {} client connection(s); press Ctrl-C again to cut them\n",
                  server.clients());
@@ -63,7 +64,7 @@ void until_ended(Server& server, const sigset_t& set) {
 
 }  // namespace
 
-int serve(const config::Config& config, const Ready& ready) {
+int serve(const config::Config& config, const Reread& reread, const Ready& ready) {
   const sigset_t set = our_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before there are threads: they inherit it
   ::signal(SIGPIPE, SIG_IGN);
@@ -78,7 +79,7 @@ int serve(const config::Config& config, const Ready& ready) {
   if (ready) ready(server.first_address());
   for (const std::string& line : server.listening()) fmt::print("hushgate: {}\n", line);
   std::fflush(stdout);
-  until_told_to_stop(server, set);
+  until_told_to_stop(server, set, reread);
   log_event(server, "stopping", "no new connections; what has begun may end");
   server.stop();
   until_ended(server, set);

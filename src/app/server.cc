@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <latch>
 #include <random>
+#include <utility>
 
 #include "config/advice.h"
 #include "io/process.h"
@@ -40,14 +42,18 @@ bool family_missing(int os_error) { return os_error == EAFNOSUPPORT || os_error 
 }  // namespace
 
 Server::Server(const config::Config& config)
-    : setup_(config, random_token()),
+    : descriptor_limit_(io::raise_descriptor_limit()),
+      setup_(std::make_shared<const proxy::Setup>(config, random_token())),
       format_(::isatty(STDERR_FILENO) != 0 ? LogFormat::text : LogFormat::json) {
-  shared_.max_clients =
-      config::effective_max_connections(config.limits, io::raise_descriptor_limit());
+  shared_.max_clients = max_clients(config);
+}
+
+std::uint32_t Server::max_clients(const config::Config& config) const {
+  return config::effective_max_connections(config.limits, descriptor_limit_);
 }
 
 std::expected<void, std::string> Server::open() {
-  const unsigned count = setup_.config.workers != 0 ? setup_.config.workers : usable_cores();
+  const unsigned count = setup_->config.workers != 0 ? setup_->config.workers : usable_cores();
   for (unsigned i = 0; i < count; ++i) {
     auto worker = Worker::make({.setup = setup_,
                                 .shared = shared_,
@@ -61,11 +67,11 @@ std::expected<void, std::string> Server::open() {
     }
     workers_.push_back(std::move(*worker));
   }
-  for (const config::ListenAddress& listen : setup_.config.listen) {
+  for (const config::ListenAddress& listen : setup_->config.listen) {
     if (auto opened = open_everywhere(listen, Which::gateway); !opened) return opened;
   }
-  if (!setup_.config.admin) return {};
-  return open_everywhere(*setup_.config.admin, Which::admin);
+  if (!setup_->config.admin) return {};
+  return open_everywhere(*setup_->config.admin, Which::admin);
 }
 
 std::expected<void, std::string> Server::open_everywhere(const config::ListenAddress& listen,
@@ -109,6 +115,17 @@ void Server::start(std::function<void()> all_ended) {
       if (running_.fetch_sub(1) == 1) all_ended();
     });
   }
+}
+
+void Server::adopt(config::Config config) {
+  shared_.max_clients = max_clients(config);
+  setup_ = std::make_shared<const proxy::Setup>(std::move(config), setup_->via_token);
+  // Shared, because the last worker to arrive may still be leaving when the wait is over.
+  const auto all = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (const auto& worker : workers_) {
+    worker->adopt(setup_, [all] { all->count_down(); });
+  }
+  all->wait();
 }
 
 void Server::stop() {

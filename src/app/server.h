@@ -25,6 +25,12 @@ class Server {
   const std::vector<std::string>& listening() const { return listening_; }
   const SocketAddress& first_address() const { return first_address_; }
 
+  // In force now.
+  const config::Config& config() const { return setup_->config; }
+  // Between start() and stop(): all workers serve what begins from now on by `config`, whose keys
+  // that need a restart are those of config(). Waits until they do.
+  void adopt(config::Config config);
+
   // `all_ended` is called on the last worker's thread.
   void start(std::function<void()> all_ended);
   void stop();
@@ -41,7 +47,10 @@ class Server {
                                                    Which which);
   std::expected<SocketAddress, std::string> open_on_workers(SocketAddress address, Which which);
 
-  proxy::Setup setup_;
+  std::uint32_t max_clients(const config::Config& config) const;
+
+  std::uint64_t descriptor_limit_;
+  proxy::SetupPtr setup_;
   proxy::Shared shared_;
   StderrSink sink_;
   LogFormat format_;

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "config/json.h"
 
@@ -63,6 +65,18 @@ std::expected<config::Loaded, config::Faults> load_settings(
     input.file = std::move(*file);
   }
   return config::load(input);
+}
+
+std::expected<config::Loaded, config::Faults> load_settings_again(
+    const Command& command, const std::vector<std::string>& environment) {
+  std::error_code error;
+  if (command.file && std::filesystem::exists(*command.file, error) &&
+      !std::filesystem::is_regular_file(*command.file, error)) {
+    return std::unexpected(
+        config::Faults{{{.source = config::Source::file, .name = *command.file},
+                        "this is no regular file, so it cannot be read a second time"}});
+  }
+  return load_settings(command, environment);
 }
 
 std::string lines_of(const config::Faults& faults) { return lines(faults); }

@@ -14,8 +14,13 @@ namespace hushgate::app {
 std::vector<std::string> environment();
 
 // Reads the file that the command names, if any, and loads. A file that cannot be read is a fault
-// like any other. To reload, call it again with the same command and environment.
+// like any other.
 std::expected<config::Loaded, config::Faults> load_settings(
+    const Command& command, const std::vector<std::string>& environment);
+
+// The same for a reload: what is no file any more, or was none (a pipe has been read, and opening
+// one may block), is a fault.
+std::expected<config::Loaded, config::Faults> load_settings_again(
     const Command& command, const std::vector<std::string>& environment);
 
 // One line each, with the program's name in front: "hushgate: hushgate.json:3:5: ...".

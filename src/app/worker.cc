@@ -18,7 +18,7 @@ std::uint64_t random_seed() {
 
 Result<std::unique_ptr<Worker>> Worker::make(const Parts& parts) {
   auto backend =
-      io::make_epoll_backend({.lease_bytes = parts.setup.config.limits.max_buffered_bytes});
+      io::make_epoll_backend({.lease_bytes = parts.setup->config.limits.max_buffered_bytes});
   if (!backend) return std::unexpected(backend.error());
   return std::make_unique<Worker>(parts, std::move(*backend));
 }
@@ -67,6 +67,13 @@ void Worker::run() {
     if (value > 0) line.number(stats::name(counter), value);
   }
   ended_();
+}
+
+void Worker::adopt(proxy::SetupPtr setup, std::function<void()> adopted) {
+  loop_.post([this, setup = std::move(setup), adopted = std::move(adopted)] {
+    gateway_.adopt(setup);
+    adopted();
+  });
 }
 
 void Worker::stop() {

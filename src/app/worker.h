@@ -21,7 +21,7 @@ namespace hushgate::app {
 class Worker {
  public:
   struct Parts {
-    const proxy::Setup& setup;
+    proxy::SetupPtr setup;
     proxy::Shared& shared;
     LogSink& sink;
     LogFormat format;
@@ -40,6 +40,8 @@ class Worker {
   // called there.
   void start(std::function<void()> ended);
   // From any thread.
+  // `adopted` is called on the worker's thread when it serves by `setup`.
+  void adopt(proxy::SetupPtr setup, std::function<void()> adopted);
   void stop();
   void cut();
   void tell_waiting();

@@ -57,8 +57,10 @@ class SimBackend final : public Backend, private SimHome {
 };
 
 void SimBackend::look(ReadyList& ready) {
-  for (SimStream* stream : std::exchange(pending_streams_, {})) stream->look(ready);
-  for (SimStreamListener* listener : std::exchange(pending_listeners_, {})) listener->look(ready);
+  for (SimStream* stream : pending_streams_) stream->look(ready);
+  pending_streams_.clear();
+  for (SimStreamListener* listener : pending_listeners_) listener->look(ready);
+  pending_listeners_.clear();
 }
 
 void SimBackend::collect(Time until, ReadyList& ready) {

@@ -12,6 +12,13 @@ constexpr Time kBeginning{std::chrono::hours(1)};
 constexpr Duration kSynRepeat = std::chrono::seconds(1);
 constexpr Duration kTimeWait = std::chrono::seconds(60);
 
+// FNV-1a.
+std::size_t mix(std::size_t start, const IpAddress& ip) {
+  std::uint64_t hash = 0xCBF2'9CE4'8422'2325ULL ^ start;
+  for (const std::uint8_t byte : ip.bytes()) hash = (hash ^ byte) * 0x100'0000'01B3ULL;
+  return static_cast<std::size_t>(hash ^ (hash >> 32U));
+}
+
 }  // namespace
 
 SimNetwork::SimNetwork(const SimOptions& options)
@@ -21,42 +28,83 @@ SimNetwork::SimNetwork(const SimOptions& options)
 
 SimNetwork::~SimNetwork() = default;
 
+std::size_t SimNetwork::Hash::operator()(const IpAddress& ip) const { return mix(0, ip); }
+
+std::size_t SimNetwork::Hash::operator()(const SocketAddress& address) const {
+  if (const IpPort* const to = address.ip()) return mix(to->port, to->ip);
+  return std::hash<std::string>()(*address.unix_path());
+}
+
+std::size_t SimNetwork::Hash::operator()(const Port& port) const {
+  return mix(mix(std::size_t{port.port} << 16U | port.destination.port, port.source),
+             port.destination.ip);
+}
+
 SimHost& SimNetwork::host(const IpAddress& address) {
-  std::unique_ptr<SimHost>& host = hosts_[address.to_string()];
-  if (!host) {
-    host = std::make_unique<SimHost>();
-    host->address = address;
-  }
-  return *host;
+  SimHost& host = hosts_[address];
+  host.address = address;
+  return host;
 }
 
 void SimNetwork::set_fate(const SocketAddress& destination, SimFate fate) {
-  fates_[destination.to_string()] = fate;
-}
-
-void SimNetwork::push(Time time, std::function<void()> what) {
-  events_.push_back({time, next_order_++, std::move(what)});
-  std::push_heap(events_.begin(), events_.end());
+  fates_[destination] = fate;
 }
 
 void SimNetwork::at(Time time, std::function<void()> what) {
-  push(std::max(time, now_), std::move(what));
+  events_.push(std::max(time, now_), std::move(what));
 }
 
 bool SimNetwork::step(Time until) {
   bury();
-  if (events_.empty() || (events_.front().time > until && events_.front().time > now_)) {
+  drop_stale_timers();
+  if (events_.empty() || (events_.time() > until && events_.time() > now_)) {
     if (until != kNever) now_ = std::max(now_, until);
     return false;
   }
-  now_ = std::max(now_, events_.front().time);
-  while (!events_.empty() && events_.front().time <= now_) {
-    std::pop_heap(events_.begin(), events_.end());
-    const Event event = std::move(events_.back());
-    events_.pop_back();
-    event.what();
-  }
+  now_ = std::max(now_, events_.time());
+  while (!events_.empty() && events_.time() <= now_) run_first();
   return true;
+}
+
+// No time passes for them.
+void SimNetwork::drop_stale_timers() {
+  while (!events_.empty() && events_.first().kind == SimEvent::Kind::timer) {
+    const SimSocket socket = events_.first().socket;
+    const SimConnection* const of = connection(socket.connection);
+    if (of != nullptr && of->ends[socket.side].awaits(events_.time())) return;
+    std::function<void()> none;
+    events_.pop(none);
+  }
+}
+
+void SimNetwork::run_first() {
+  const Time due = events_.time();
+  const SimSocket socket = events_.first().socket;
+  SimConnection* const of = connection(socket.connection);
+  const bool segment = events_.first().kind == SimEvent::Kind::segment;
+  if (segment && of != nullptr && now_ < of->stalled_until) {
+    return events_.put_off(of->stalled_until);
+  }
+  std::function<void()> script;
+  const SimEvent event = events_.pop(script);
+  if (script) return script();
+  if (of == nullptr) return;
+  SimEnd& end = of->ends[socket.side];
+  switch (event.kind) {
+    case SimEvent::Kind::segment: arrive(event, *of); break;
+    case SimEvent::Kind::timer: end.expire(due); break;
+    case SimEvent::Kind::nudge:
+      if (end.user() != nullptr) end.user()->socket_changed();
+      break;
+    case SimEvent::Kind::script: break;
+  }
+}
+
+void SimNetwork::arrive(const SimEvent& event, SimConnection& connection) {
+  SimEnd& end = connection.ends[event.socket.side];
+  if (end.is_cut()) return;
+  if (event.segment.kind == SimSegment::Kind::syn) return arrive_syn(event.socket, connection);
+  end.arrive(event.segment);
 }
 
 void SimNetwork::run_for(Duration duration) {
@@ -71,25 +119,35 @@ Duration SimNetwork::latency() {
                                     random_.between(0, static_cast<std::uint64_t>(spread))));
 }
 
-void SimNetwork::deliver(SimSocket to, std::function<void(SimEnd&)> what) {
-  const auto found = connections_.find(to.connection);
-  HG_ASSERT(found != connections_.end());
-  Time& last = found->second->last_arrival[to.side];
-  last = std::max(last, now_ + latency());
-  push(last, [this, to, what = std::move(what)] {
-    const auto still = connections_.find(to.connection);
-    if (still != connections_.end()) what(still->second->ends[to.side]);
-  });
+SimConnection* SimNetwork::connection(std::uint64_t id) {
+  if (id < first_connection_ || id - first_connection_ >= connections_.size()) return nullptr;
+  return connections_[static_cast<std::size_t>(id - first_connection_)].get();
 }
 
-Result<std::uint16_t> SimNetwork::take_port(const SimHost& from, const std::string& route) {
-  if (from.ports == 0) return fail(ErrorKind::connection_failed, EADDRNOTAVAIL);
-  const std::uint64_t start = random_.below(from.ports);
-  for (std::uint64_t i = 0; i < from.ports; ++i) {
-    const auto port = static_cast<std::uint16_t>(from.first_port + (start + i) % from.ports);
-    const auto found = ports_.find({route, port});
-    if (found != ports_.end() && found->second > now_) continue;
-    ports_[{route, port}] = kNever;
+void SimNetwork::deliver(SimSocket to, const SimSegment& segment) {
+  SimConnection* const of = connection(to.connection);
+  HG_ASSERT(of != nullptr);
+  Time& last = of->last_arrival[to.side];
+  last = std::max(last, now_ + latency());
+  events_.push(last, {.kind = SimEvent::Kind::segment, .socket = to, .segment = segment});
+}
+
+void SimNetwork::set_timer(SimSocket socket, Time time) {
+  events_.push(time, {.kind = SimEvent::Kind::timer, .socket = socket});
+}
+
+void SimNetwork::nudge(SimSocket socket, Duration after) {
+  events_.push(now_ + after, {.kind = SimEvent::Kind::nudge, .socket = socket});
+}
+
+Result<std::uint16_t> SimNetwork::take_port(const SimHost& source, const IpPort& destination) {
+  if (source.ports == 0) return fail(ErrorKind::connection_failed, EADDRNOTAVAIL);
+  const std::uint64_t start = random_.below(source.ports);
+  for (std::uint64_t i = 0; i < source.ports; ++i) {
+    const auto port = static_cast<std::uint16_t>(source.first_port + (start + i) % source.ports);
+    const auto [found, fresh] = ports_.try_emplace({source.address, destination, port}, kNever);
+    if (!fresh && found->second > now_) continue;
+    found->second = kNever;
     return port;
   }
   return fail(ErrorKind::connection_failed, EADDRNOTAVAIL);
@@ -101,60 +159,59 @@ Result<SimSocket> SimNetwork::connect(SimHost& from, const SocketAddress& to,
   if (to.ip() == nullptr && pick_listener(to) == nullptr) {
     return fail(ErrorKind::connection_failed, ENOENT);
   }
-  SimHost& source = options.source ? host(*options.source) : from;
-  auto connection = std::make_unique<SimConnection>();
+  const SimHost& source = options.source ? host(*options.source) : from;
+  std::uint16_t port = 0;
   SocketAddress local;
   if (to.ip() != nullptr) {
-    connection->port_route = source.address.to_string() + " " + to.to_string();
-    const Result<std::uint16_t> port = take_port(source, connection->port_route);
-    if (!port) return std::unexpected(port.error());
-    connection->port = *port;
-    local = IpPort{source.address, *port};
+    const Result<std::uint16_t> taken = take_port(source, *to.ip());
+    if (!taken) return std::unexpected(taken.error());
+    port = *taken;
+    local = IpPort{source.address, port};
   }
-  const SimSocket socket{next_connection_++, 0};
+  const SimSocket socket{first_connection_ + connections_.size(), 0};
   SimHost& target = to.ip() != nullptr ? host(to.ip()->ip) : from;
-  connection->ends[0].start(*this, socket, from, SimEnd::State::connecting);
-  connection->ends[1].start(*this, socket.other(), target, SimEnd::State::connecting);
-  connection->ends[0].set_addresses(local, to);
-  connection->ends[1].set_addresses(to, local);
-  connection->ends[0].set_user(user);
-  connections_.emplace(socket.connection, std::move(connection));
+  SimConnection& made = *connections_.emplace_back(std::make_unique<SimConnection>());
+  ++open_connections_;
+  made.port = port;
+  made.ends[0].start(*this, socket, from, made.ends[1]);
+  made.ends[1].start(*this, socket.other(), target, made.ends[0]);
+  made.ends[0].set_addresses(local, to);
+  made.ends[1].set_addresses(to, local);
+  made.ends[0].set_user(user);
   ++from.descriptors;
-  const auto fate = fates_.find(to.to_string());
+  if (tap_ != nullptr) tap_->connecting(socket, from, to);
+  const auto fate = fates_.find(to);
   if (fate == fates_.end() || fate->second != SimFate::black_hole) {
-    deliver(socket.other(), [this, socket](SimEnd&) { arrive_syn(socket.other()); });
+    deliver(socket.other(), {.kind = SimSegment::Kind::syn});
   }
   return socket;
 }
 
-void SimNetwork::arrive_syn(SimSocket socket) {
-  const auto found = connections_.find(socket.connection);
-  if (found == connections_.end()) return;
-  SimEnd& client = found->second->ends[0];
-  SimEnd& server = found->second->ends[1];
+void SimNetwork::arrive_syn(SimSocket socket, SimConnection& connection) {
+  SimEnd& server = connection.ends[1];
   if (server.state() != SimEnd::State::connecting) return;
   SimListener* listener = pick_listener(server.local());
   if (listener == nullptr) {
-    server.fail(0);
-    deliver(socket.other(), [](SimEnd& end) { end.fail(ECONNREFUSED); });
-    return;
+    server.die(0);
+    return deliver(socket.other(), {.kind = SimSegment::Kind::refusal});
   }
   if (listener->queue.size() > static_cast<std::size_t>(listener->backlog)) {
-    push(now_ + kSynRepeat, [this, socket] { arrive_syn(socket); });
-    return;
+    return events_.push(now_ + kSynRepeat, {.kind = SimEvent::Kind::segment,
+                                            .socket = socket,
+                                            .segment = {.kind = SimSegment::Kind::syn}});
   }
-  server.established(client.host().receive_window_bytes);
+  server.established(connection.ends[0].host().receive_window_bytes);
   deliver(socket.other(),
-          [window = server.host().receive_window_bytes](SimEnd& end) { end.established(window); });
+          {.kind = SimSegment::Kind::syn_answer, .window = server.host().receive_window_bytes});
   server.set_user(&queued_);
   listener->queue.push_back(socket);
   listener->user->socket_changed();
 }
 
 SimListener* SimNetwork::pick_listener(const SocketAddress& address) {
-  auto found = listeners_.find(address.to_string());
+  auto found = listeners_.find(address);
   if (found == listeners_.end() && address.ip() != nullptr) {
-    found = listeners_.find(IpPort{IpAddress{}, address.ip()->port}.to_string());
+    found = listeners_.find(IpPort{IpAddress{}, address.ip()->port});
   }
   if (found == listeners_.end()) return nullptr;
   return found->second[static_cast<std::size_t>(random_.below(found->second.size()))];
@@ -168,13 +225,13 @@ std::unique_ptr<SimListener> SimNetwork::listen(SimHost& host, const SocketAddre
   }
   auto listener =
       std::make_unique<SimListener>(SimListener{&host, std::move(chosen), backlog, user, {}});
-  listeners_[listener->address.to_string()].push_back(listener.get());
+  listeners_[listener->address].push_back(listener.get());
   ++host.descriptors;
   return listener;
 }
 
 void SimNetwork::close_listener(std::unique_ptr<SimListener> listener) {
-  const auto found = listeners_.find(listener->address.to_string());
+  const auto found = listeners_.find(listener->address);
   HG_ASSERT(found != listeners_.end());
   std::erase(found->second, listener.get());
   if (found->second.empty()) listeners_.erase(found);
@@ -190,14 +247,21 @@ Result<SimSocket> SimNetwork::accept(SimListener& listener, SimUser* user) {
   const SimSocket socket = listener.queue.front();
   listener.queue.pop_front();
   end(socket).set_user(user);
+  if (tap_ != nullptr) tap_->accepted(socket);
   ++listener.host->descriptors;
   return socket;
 }
 
 SimEnd& SimNetwork::end(SimSocket socket) {
-  const auto found = connections_.find(socket.connection);
-  HG_ASSERT(found != connections_.end());
-  return found->second->ends[socket.side];
+  SimConnection* const of = connection(socket.connection);
+  HG_ASSERT(of != nullptr);
+  return of->ends[socket.side];
+}
+
+SimEnd* SimNetwork::find(SimSocket socket) {
+  SimConnection* const of = connection(socket.connection);
+  if (of == nullptr || of->ends[socket.side].has_ended()) return nullptr;
+  return &of->ends[socket.side];
 }
 
 void SimNetwork::close(SimSocket socket, CloseHow how) {
@@ -206,27 +270,52 @@ void SimNetwork::close(SimSocket socket, CloseHow how) {
   closing.close(how);
 }
 
+void SimNetwork::vanish(SimSocket socket) {
+  SimConnection* const of = connection(socket.connection);
+  if (of == nullptr || of->ends[0].is_cut()) return;
+  if (tap_ != nullptr) tap_->vanished(socket);
+  for (SimEnd& end : of->ends) end.cut();
+}
+
+void SimNetwork::vanish_with_user(SimSocket socket) {
+  vanish(socket);
+  SimEnd& gone = end(socket);
+  --gone.host().descriptors;
+  gone.abandon();
+}
+
+void SimNetwork::stall(SimSocket socket, Duration duration) {
+  SimConnection* const of = connection(socket.connection);
+  if (of != nullptr) of->stalled_until = std::max(of->stalled_until, now_ + duration);
+}
+
 void SimNetwork::ended(SimSocket socket) {
-  SimConnection& connection = *connections_.at(socket.connection);
-  connection.ended[socket.side] = true;
-  if (connection.ended[0] && connection.ended[1]) finished_.push_back(socket.connection);
+  const SimConnection& of = *connection(socket.connection);
+  if (of.ends[0].has_ended() && of.ends[1].has_ended()) finished_.push_back(socket.connection);
 }
 
 void SimNetwork::bury() {
   for (const std::uint64_t id : finished_) {
-    const SimConnection& connection = *connections_.at(id);
-    if (connection.port != 0) {
-      const SimEnd& client = connection.ends[0];
+    std::unique_ptr<SimConnection>& of =
+        connections_[static_cast<std::size_t>(id - first_connection_)];
+    if (of->port != 0) {
+      const SimEnd& client = of->ends[0];
       const bool time_wait = client.state() == SimEnd::State::orphaned && client.closed_first();
+      const Port port{client.local().ip()->ip, *client.remote().ip(), of->port};
       if (time_wait) {
-        ports_[{connection.port_route, connection.port}] = now_ + kTimeWait;
+        ports_[port] = now_ + kTimeWait;
       } else {
-        ports_.erase({connection.port_route, connection.port});
+        ports_.erase(port);
       }
     }
-    connections_.erase(id);
+    of.reset();
+    --open_connections_;
   }
   finished_.clear();
+  while (!connections_.empty() && !connections_.front()) {
+    connections_.pop_front();
+    ++first_connection_;
+  }
 }
 
 }  // namespace hushgate::io

@@ -5,17 +5,15 @@
 // TCP as its users see it: two directions with a finite send buffer and a finite receive window
 // each, segments of seeded sizes that arrive after a latency, acknowledgements, FIN, RST (also in
 // answer to bytes for an end that was closed, and for bytes that were unread at a close), accept
-// queues, source ports, descriptors.
+// queues, source ports, descriptors, keep-alive probes. Links may stall or be cut.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "base/address.h"
@@ -24,7 +22,9 @@
 #include "base/result.h"
 #include "io/backend.h"
 #include "io/sim_connection.h"
+#include "io/sim_events.h"
 #include "io/sim_random.h"
+#include "io/sim_tap.h"
 #include "io/stream.h"
 
 namespace hushgate::io {
@@ -34,6 +34,8 @@ struct SimOptions {
   Duration latency_min = std::chrono::microseconds(100);  // one way, drawn anew for every segment
   Duration latency_max = std::chrono::milliseconds(2);
   std::size_t max_segment_bytes = 9'000;
+  // How often a reset takes what has arrived and is unread with it. On Linux it never does.
+  unsigned reset_drops_unread_percent = 0;
 };
 
 // A machine: what its programs share. Created by its first use, stays as long as the network.
@@ -68,6 +70,9 @@ class SimNetwork final : private SimWire {
   SimNetwork& operator=(const SimNetwork&) = delete;
   ~SimNetwork();
 
+  // Null: nobody watches. Not owned.
+  void set_tap(SimTap* tap) { tap_ = tap; }
+
   Time now() const { return now_; }
   SimRandom& random() { return random_; }
   SimHost& host(const IpAddress& address);
@@ -96,30 +101,59 @@ class SimNetwork final : private SimWire {
 
   // Of a socket that its user has not closed.
   SimEnd& end(SimSocket socket);
+  // Null: gone (closed by its user, and nothing is left to be sent or answered).
+  SimEnd* find(SimSocket socket);
   void close(SimSocket socket, CloseHow how);
-  std::size_t connections() const { return connections_.size(); }
+  std::size_t connections() const { return open_connections_; }
+  // The user of the socket, if it has one then, is told that something changed.
+  void nudge(SimSocket socket, Duration after);
+
+  // The cable is pulled: from now on nothing arrives at either end, what is under way included. An
+  // end that is open finds out as a kernel does: with keep-alive set and nothing unacknowledged,
+  // ETIMEDOUT when it has heard nothing for idle + interval * probes; with something
+  // unacknowledged, ETIMEDOUT after kSimRetransmissionTimeout; else never. One that is still
+  // connecting never does. Nothing happens if the connection is gone.
+  void vanish(SimSocket socket);
+  // As vanish(); and the user of this end is gone as with its machine: the end is not closed (the
+  // tap is not told so), it is no more.
+  void vanish_with_user(SimSocket socket);
+  // Until so long from now nothing arrives at either end; then all that was held back does, in
+  // order. Nobody gives up meanwhile, keep-alive or not. A longer stall of before stays.
+  void stall(SimSocket socket, Duration duration);
 
  private:
-  struct Event {
-    Time time;
-    std::uint64_t order;
-    std::function<void()> what;
-    bool operator<(const Event& other) const {  // for a heap with the earliest on top
-      return time != other.time ? time > other.time : order > other.order;
-    }
+  struct Port {
+    IpAddress source;
+    IpPort destination;
+    std::uint16_t port;
+    friend bool operator==(const Port&, const Port&) = default;
   };
-  using PortKey = std::pair<std::string, std::uint16_t>;  // source and destination, source port
+  // Nothing may depend on the order within what is hashed: it is only looked up.
+  struct Hash {
+    std::size_t operator()(const IpAddress& ip) const;
+    std::size_t operator()(const SocketAddress& address) const;
+    std::size_t operator()(const Port& port) const;
+  };
 
   // Of the ends.
+  Time wire_now() const override { return now_; }
   SimRandom& wire_random() override { return random_; }
+  SimTap* tap() override { return tap_; }
   std::size_t max_segment_bytes() const override { return options_.max_segment_bytes; }
-  void deliver(SimSocket to, std::function<void(SimEnd&)> what) override;
+  unsigned reset_drops_unread_percent() const override {
+    return options_.reset_drops_unread_percent;
+  }
+  void deliver(SimSocket to, const SimSegment& segment) override;
+  void set_timer(SimSocket socket, Time time) override;
   void ended(SimSocket socket) override;
 
   Duration latency();
-  void push(Time time, std::function<void()> what);
-  Result<std::uint16_t> take_port(const SimHost& from, const std::string& route);
-  void arrive_syn(SimSocket socket);
+  SimConnection* connection(std::uint64_t id);
+  Result<std::uint16_t> take_port(const SimHost& source, const IpPort& destination);
+  void run_first();
+  void arrive(const SimEvent& event, SimConnection& connection);
+  void arrive_syn(SimSocket socket, SimConnection& connection);
+  void drop_stale_timers();
   SimListener* pick_listener(const SocketAddress& address);
   void bury();
 
@@ -129,18 +163,21 @@ class SimNetwork final : private SimWire {
   };
 
   SimOptions options_;
+  SimTap* tap_ = nullptr;
   SimRandom random_;
   Time now_;
   Queued queued_;
-  std::uint64_t next_order_ = 0;
-  std::vector<Event> events_;
-  std::map<std::string, std::unique_ptr<SimHost>> hosts_;
-  std::map<std::string, SimFate> fates_;
-  std::map<std::string, std::vector<SimListener*>> listeners_;
-  std::map<std::uint64_t, std::unique_ptr<SimConnection>> connections_;
-  std::uint64_t next_connection_ = 1;
+  SimEvents events_;
+  std::unordered_map<IpAddress, SimHost, Hash> hosts_;
+  std::unordered_map<SocketAddress, SimFate, Hash> fates_;
+  std::unordered_map<SocketAddress, std::vector<SimListener*>, Hash> listeners_;
+  // By number from first_connection_ on; null: gone.
+  std::deque<std::unique_ptr<SimConnection>> connections_;
+  std::uint64_t first_connection_ = 1;
+  std::size_t open_connections_ = 0;
   std::vector<std::uint64_t> finished_;  // both ends have ended; forgotten at the next step
-  std::map<PortKey, Time> ports_;  // until when a source port is taken: kNever while it is in use
+  // Until when a source port is taken: kNever while it is in use.
+  std::unordered_map<Port, Time, Hash> ports_;
   std::uint16_t next_listen_port_ = 20'000;
 };
 

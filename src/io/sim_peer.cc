@@ -49,6 +49,10 @@ void SimPeer::reset() {
   if (!std::exchange(closed_, true)) network_.close(socket_, CloseHow::reset);
 }
 
+void SimPeer::vanish() {
+  if (!std::exchange(closed_, true)) network_.vanish_with_user(socket_);
+}
+
 SimPeerListener::SimPeerListener(SimNetwork& network, SimHost& host, const SocketAddress& address,
                                  int backlog)
     : network_(network), listener_(network.listen(host, address, backlog, this)) {}

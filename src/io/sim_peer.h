@@ -27,6 +27,7 @@ class SimPeer final : public SimUser {
   // Called in the network's step when anything changed. It may do anything but destroy the peer.
   std::function<void()> on_change;
 
+  SimSocket socket() const { return socket_; }
   bool open();
   bool failed();                             // reset or refused
   bool peer_finished();                      // FIN has come; bytes may lie before it
@@ -35,6 +36,8 @@ class SimPeer final : public SimUser {
   void finish();
   void close();
   void reset();
+  // Its machine is gone, with it (SimNetwork::vanish_with_user).
+  void vanish();
 
  private:
   void socket_changed() override;

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/assert.h"
+#include "base/limits.h"
 
 namespace hushgate::io {
 
@@ -15,6 +16,7 @@ void SimStream::open(SimSocket socket, Runnable* owner) {
   error_ = 0;
   peer_ = end().remote();
   flags_ = end().state() == SimEnd::State::connecting ? kConnecting : kWritable;
+  end().set_keep_alive({kTcpKeepAliveIdle, kTcpKeepAliveInterval, kTcpKeepAliveProbes});
   socket_changed();  // what came while it was queued
 }
 
@@ -107,12 +109,7 @@ Result<std::size_t> SimStream::write(std::span<const Bytes> pieces) {
 }
 
 // A short write although there was room: the kernel would say before long that there is.
-void SimStream::wake_later() {
-  SimNetwork& network = home_.network();
-  network.at(network.now() + std::chrono::microseconds(50), [this, id = socket_.connection] {
-    if (open_ && socket_.connection == id) socket_changed();
-  });
-}
+void SimStream::wake_later() { home_.network().nudge(socket_, std::chrono::microseconds(50)); }
 
 void SimStream::finish_writing() {
   HG_ASSERT(open_ && !connecting());
@@ -134,6 +131,10 @@ bool SimStream::still_quiet() {
     error_ = state.error();
   }
   return false;
+}
+
+Duration SimStream::finish_delay() {
+  return peer_finished() ? end().finish_delay() : Duration::max();
 }
 
 void SimStream::close(CloseHow how) {

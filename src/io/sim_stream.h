@@ -50,8 +50,8 @@ class SimStream final : public Stream, public SimUser {
   std::size_t unacknowledged() override { return end().unacknowledged(); }
   std::size_t untaken() override { return end().readable_bytes(); }
   bool still_quiet() override;
-  void set_keep_alive(const KeepAlive&) override {
-  }  // a silent peer of the simulation is never forgotten
+  Duration finish_delay() override;
+  void set_keep_alive(const KeepAlive& keep_alive) override { end().set_keep_alive(keep_alive); }
   void close(CloseHow how) override;
   SocketAddress local() override { return end().local(); }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/sim_peer.h"
+#include "io/sim_tap.h"
 
 namespace hushgate::io {
 namespace {
@@ -119,6 +120,100 @@ TEST(SimNetwork, AClosedConnectionIsForgotten) {
   network.run_for(Ms(20));
   EXPECT_EQ(network.connections(), 0U);
   EXPECT_EQ(network.host(kClient).descriptors, 0U);
+}
+
+// Writes down what it is told, as "client sent 5".
+class Journal final : public SimTap {
+ public:
+  std::vector<std::string> lines;
+
+  void connecting(SimSocket socket, const SimHost& from, const SocketAddress& to) override {
+    EXPECT_EQ(from.address, kClient);
+    EXPECT_EQ(to, SocketAddress(IpPort{kServer, 80}));
+    note(socket, "connecting");
+  }
+  void established(SimSocket socket) override { note(socket, "established"); }
+  void accepted(SimSocket socket) override { note(socket, "accepted"); }
+  void sent(SimSocket socket, Bytes bytes) override {
+    note(socket, "sent " + std::string(as_text(bytes)));
+  }
+  void arrived(SimSocket socket, std::size_t bytes) override {
+    note(socket, "arrived " + std::to_string(bytes));
+  }
+  void received(SimSocket socket, std::size_t bytes) override {
+    note(socket, "received " + std::to_string(bytes));
+  }
+  void acknowledged(SimSocket socket, std::size_t bytes) override {
+    note(socket, "acknowledged " + std::to_string(bytes));
+  }
+  void finished(SimSocket socket) override { note(socket, "finished"); }
+  void fin_arrived(SimSocket socket) override { note(socket, "fin_arrived"); }
+  void failed(SimSocket socket, int error) override {
+    note(socket, "failed " + std::to_string(error));
+  }
+  void closed(SimSocket socket, CloseHow how) override {
+    note(socket, how == CloseHow::fin ? "closed" : "reset");
+  }
+  void vanished(SimSocket socket) override { note(socket, "vanished"); }
+
+ private:
+  void note(SimSocket socket, const std::string& what) {
+    EXPECT_EQ(socket.connection, 1U);
+    lines.push_back((socket.side == 0 ? "client " : "server ") + what);
+  }
+};
+
+TEST(SimTap, IsToldEverythingInTheOrderOfItsHappeningAndBeforeTheUser) {
+  Journal journal;
+  const auto note = [&](const char* line) { journal.lines.emplace_back(line); };
+  SimNetwork network({.latency_min = Ms(1), .latency_max = Ms(1), .max_segment_bytes = 1});
+  network.set_tap(&journal);
+  SimPeerListener listener(network, network.host(kServer), IpPort{kServer, 80}, 8);
+  std::unique_ptr<SimPeer> server;
+  listener.on_connection = [&] {
+    note("- the listener is told");
+    server = listener.accept();
+    server->on_change = [&] {
+      if (server->receive(100).empty()) return;
+      server->send("B");
+    };
+  };
+  SimPeer client(network, network.host(kClient), IpPort{kServer, 80});
+  client.on_change = [&] { note("- the client is told"); };
+  network.run_for(Ms(10));
+  client.send("A");
+  client.finish();
+  network.run_for(Ms(10));
+  client.on_change = nullptr;
+  server->reset();
+  network.run_for(Ms(10));
+  client.close();
+  EXPECT_EQ(journal.lines,
+            (std::vector<std::string>{
+                "client connecting",     "server established",   "- the listener is told",
+                "server accepted",       "client established",   "- the client is told",  //
+                "client sent A",         "client finished",      "server arrived 1",
+                "server received 1",     "server sent B",        "server fin_arrived",
+                "client acknowledged 1", "- the client is told", "client arrived 1",
+                "- the client is told",
+                "server acknowledged 1",  //
+                "server reset",          "client failed 104",    "client closed"}));
+}
+
+TEST(SimTap, IsToldOfVanishingAndNotOfACloseByWhoVanished) {
+  Journal journal;
+  SimNetwork network({});
+  SimPeerListener listener(network, network.host(kServer), IpPort{kServer, 80}, 8);
+  SimPeer client(network, network.host(kClient), IpPort{kServer, 80});
+  network.run_for(Ms(10));
+  const auto server = listener.accept();
+  network.set_tap(&journal);
+  client.vanish();
+  client.close();
+  network.run_for(Ms(10));
+  EXPECT_EQ(network.find(client.socket()), nullptr);
+  EXPECT_NE(network.find(client.socket().other()), nullptr);
+  EXPECT_EQ(journal.lines, std::vector<std::string>{"client vanished"});
 }
 
 TEST(SimNetwork, AFullAcceptQueueMakesConnectingWait) {

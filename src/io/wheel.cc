@@ -1,6 +1,7 @@
 #include "io/wheel.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace hushgate::io {
 
@@ -18,8 +19,15 @@ void Wheel::set(Deadline& deadline, Time due) {
   deadline.due_ = due;
   if (due == kNever) return;
   const std::int64_t tick = std::max(tick_of(due), swept_tick_ + 1);
-  slots_[static_cast<std::size_t>(tick) % kSlots].push_back(deadline);
+  const std::size_t slot = static_cast<std::size_t>(tick) % kSlots;
+  slots_[slot].push_back(deadline);
+  may_hold_[slot / 64] |= std::uint64_t{1} << (slot % 64);
   if (!alarm_.pending()) arm();
+}
+
+void Wheel::set_period(Ms period) {
+  period_ = period;
+  if (alarm_.pending() && loop_.now() + period < alarm_.due()) arm();
 }
 
 void Wheel::arm() { loop_.set_alarm(alarm_, loop_.now() + period_); }
@@ -40,9 +48,16 @@ void Wheel::sweep_slot(std::size_t slot) {
   }
 }
 
-bool Wheel::empty() const {
-  return std::all_of(slots_.get(), slots_.get() + kSlots,
-                     [](const auto& slot) { return slot.empty(); });
+bool Wheel::empty() {
+  for (std::size_t i = 0; i < may_hold_.size(); ++i) {
+    std::uint64_t& word = may_hold_[i];
+    while (word != 0) {
+      const auto bit = static_cast<std::size_t>(std::countr_zero(word));
+      if (!slots_[i * 64 + bit].empty()) return false;
+      word &= word - 1;
+    }
+  }
+  return true;
 }
 
 void Wheel::run() {

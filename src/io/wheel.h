@@ -6,6 +6,8 @@
 // nothing outlives its deadline by more than one period.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -49,8 +51,8 @@ class Wheel final : private Runnable {
   Wheel(Loop& loop, Ms period);
 
   void set(Deadline& deadline, Time due);
-  // A new period takes effect with the next sweep (a reload changed the budgets).
-  void set_period(Ms period) { period_ = period; }
+  // A reload changed the budgets: the next sweep happens a period from now at the latest.
+  void set_period(Ms period);
   Ms period() const { return period_; }
   std::uint64_t sweeps() const { return sweeps_; }
 
@@ -61,7 +63,7 @@ class Wheel final : private Runnable {
   static std::int64_t tick_of(Time time);
   void run() override;
   void sweep_slot(std::size_t slot);
-  bool empty() const;
+  bool empty();
   void arm();
 
   Loop& loop_;
@@ -70,6 +72,9 @@ class Wheel final : private Runnable {
   std::int64_t swept_tick_;  // every deadline of this tick and those before it has been looked at
   std::uint64_t sweeps_ = 0;
   std::unique_ptr<IntrusiveList<Deadline, WheelTag>[]> slots_;
+  // A bit for each slot: clear when it holds nothing. Deadlines leave by themselves, so one that is
+  // set may be out of date; empty() clears it then.
+  std::array<std::uint64_t, kSlots / 64> may_hold_{};
 };
 
 }  // namespace hushgate::io

@@ -114,17 +114,45 @@ TEST(Wheel, SweepsOnlyWhileSomethingIsOnIt) {
   EXPECT_GE(c.wheel.sweeps(), 10U);
 }
 
-TEST(Wheel, AShorterPeriodTakesEffectWithTheNextSweep) {
+TEST(Wheel, StopsSweepingWhenAllThatWasOnItHasLeft) {
+  Case c;
+  Budget far(c.sim.loop);
+  Budget twin(c.sim.loop);
+  const Time due = c.sim.loop.now() + std::chrono::minutes(1);
+  c.wheel.set(c.budget.deadline, due);
+  c.wheel.set(twin.deadline, due);  // in the same slot
+  c.wheel.set(far.deadline, due + 3 * kRound);
+  far.deadline.clear();
+  c.budget.deadline.clear();
+  c.sim.run_for(std::chrono::seconds(10));
+  EXPECT_GE(c.wheel.sweeps(), 99U);
+  twin.deadline.clear();
+  const std::uint64_t sweeps = c.wheel.sweeps();
+  c.sim.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(c.wheel.sweeps(), sweeps + 1);
+  c.wheel.set(far.deadline, c.sim.loop.now() + Ms(50));
+  c.sim.run_for(kPeriod);
+  EXPECT_NE(far.expired_at, Time{});
+}
+
+TEST(Wheel, AShorterPeriodTakesEffectAtOnce) {
   Case c;
   Budget other(c.sim.loop);
   c.wheel.set(other.deadline, c.sim.loop.now() + std::chrono::hours(1));
   c.wheel.set_period(Ms(25));
-  c.sim.run_for(kPeriod);
-  const Time due = c.sim.loop.now() + Ms(60);
+  const Time due = c.sim.loop.now() + Ms(10);
   c.wheel.set(c.budget.deadline, due);
   c.sim.run_until(due + Ms(25));
   EXPECT_NE(c.budget.expired_at, Time{});
   other.deadline.clear();
+}
+
+TEST(Wheel, ALongerPeriodPutsOffNoSweepThatIsDue) {
+  Case c;
+  c.wheel.set(c.budget.deadline, c.sim.loop.now() + Ms(10));
+  c.wheel.set_period(Ms(1'000));
+  c.sim.run_for(kPeriod);
+  EXPECT_NE(c.budget.expired_at, Time{});
 }
 
 TEST(Wheel, ADestroyedDeadlineLeavesTheWheel) {

@@ -17,6 +17,13 @@ class Lines final : public LogSink {
   std::string text;
 };
 
+// No names, no room.
+class Nothing final : public upstream::NameSource, public upstream::RoomMaker {
+ public:
+  void query(io::Loop&, const std::string&, std::function<void(upstream::NameAnswer)>) override {}
+  bool make_room() override { return false; }
+};
+
 config::Config one_route() {
   config::Config config;
   config.upstreams.resize(1);
@@ -44,8 +51,10 @@ struct Bench {
   stats::Counters counters;
   Lines lines;
   LogBuffer log{lines, LogFormat::json, Duration::zero()};
-  Setup setup{one_route(), "gate"};
-  Context context{sim.loop, wheel, counters, log, setup, 1};
+  Nothing nothing;
+  Context context{{sim.loop, wheel, counters, log, nothing, nothing},
+                  std::make_shared<const Setup>(one_route(), "gate"),
+                  1};
   Exchange exchange{context};
 };
 

@@ -23,7 +23,7 @@ void Exchange::reopen_attempt() {
   context_.counters.add(Counter::replays);
   context_.log.line(now(), LogLevel::info, "replay")
       .text("request_id", request_id)
-      .text("upstream", endpoint_->config().name)
+      .text("upstream", decision_.upstream->name)
       .text("endpoint", record.endpoint.to_string())
       .number("ordinal", record.ordinal);
   abort_upstream();
@@ -34,13 +34,13 @@ void Exchange::reopen_attempt() {
 }
 
 void Exchange::begin_dial() {
-  dialer_.start(*endpoint_, now());
+  dialer_.start(*endpoint_, limits(), now());
   step_dial();
 }
 
 void Exchange::step_dial() {
   if (retry_alarm_.pending()) return;
-  if (dialer_.state() == upstream::Dialer::State::idle) dialer_.start(*endpoint_, now());
+  if (dialer_.state() == upstream::Dialer::State::idle) dialer_.start(*endpoint_, limits(), now());
   switch (dialer_.step(now())) {
     case upstream::Dialer::State::connected: return use(dialer_.take(now()));
     case upstream::Dialer::State::failed: return dial_failed();
@@ -50,7 +50,6 @@ void Exchange::step_dial() {
 
 void Exchange::dial_failed() {
   const Error error = dialer_.error();
-  const Limits& limits = context_.limits();
   ++record.connect_rounds;
   record.endpoint = dialer_.failed_address();
   dialer_.cancel();
@@ -58,15 +57,15 @@ void Exchange::dial_failed() {
                                  .submitted = Submitted::nothing,
                                  .replayable = false,
                                  .rounds_failed = record.connect_rounds,
-                                 .retries = limits.upstream_retries});
+                                 .retries = limits().upstream_retries});
   if (again != Again::after_backoff) {
     return session_->fail(error.kind, Event::not_connected, error.os_error);
   }
-  const Duration wait = backoff(limits.retry_backoff, record.connect_rounds, context_.random());
+  const Duration wait = backoff(limits().retry_backoff, record.connect_rounds, context_.random());
   context_.counters.add(Counter::connect_retries);
   context_.log.line(now(), LogLevel::warning, "connect_retry")
       .text("request_id", request_id)
-      .text("upstream", endpoint_->config().name)
+      .text("upstream", decision_.upstream->name)
       .text("endpoint", record.endpoint.to_string())
       .text("error", facts(error.kind).type)
       .number("errno", static_cast<std::uint64_t>(error.os_error))
@@ -92,7 +91,7 @@ void Exchange::use(upstream::ConnectionPtr connection) {
 }
 
 void Exchange::write_upstream_head() {
-  const config::Upstream& upstream = endpoint_->config();
+  const config::Upstream& upstream = *decision_.upstream;
   http::ConnectionField connection = http::ConnectionField::close;
   if (safe_ || head.method == http::Method::connect) connection = http::ConnectionField::none;
   if (head.wants_upgrade) connection = http::ConnectionField::upgrade;
@@ -108,7 +107,7 @@ void Exchange::write_upstream_head() {
        .client_address = {client_text_.data(), client_text_size_},
        .forwarded_proto = "http",
        .forwarded_host = head.authority,
-       .via_token = context_.setup.via_token,
+       .via_token = setup().via_token,
        .request_id = request_id});
 }
 

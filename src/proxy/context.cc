@@ -1,17 +1,18 @@
 #include "proxy/context.h"
 
+#include <utility>
+
 #include "proxy/exchange.h"
 #include "proxy/session.h"
 
 namespace hushgate::proxy {
 
-Context::Context(io::Loop& the_loop, io::Wheel& the_wheel, stats::Counters& the_counters,
-                 LogBuffer& the_log, const Setup& the_setup, std::uint64_t seed)
-    : loop(the_loop),
-      wheel(the_wheel),
-      counters(the_counters),
-      log(the_log),
-      setup(the_setup),
+Context::Context(const upstream::Services& services, SetupPtr setup, std::uint64_t seed)
+    : loop(services.loop),
+      wheel(services.wheel),
+      counters(services.counters),
+      log(services.log),
+      generations(services, std::move(setup)),
       random(seed) {}
 
 Context::~Context() = default;

@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "io/loop.h"
 #include "io/wheel.h"
+#include "proxy/generation.h"
 #include "proxy/setup.h"
-#include "route/site.h"
 #include "stats/counters.h"
-#include "upstream/endpoint.h"
+#include "upstream/services.h"
 
 namespace hushgate::proxy {
 
@@ -38,31 +38,27 @@ struct Context {
   io::Wheel& wheel;
   stats::Counters& counters;
   LogBuffer& log;
-  const Setup& setup;
-  std::vector<std::unique_ptr<upstream::Endpoint>> endpoints;  // as in config.upstreams
+  Generations generations;
   std::mt19937_64 random;
 
   std::array<SessionList, 3> sessions;  // by Standing
   std::size_t session_count = 0;
   Stage stage = Stage::serving;
-  Time stop_idle_due{};  // while stopping: until when idle connections stay
   std::atomic<std::uint32_t>* shared_clients = nullptr;  // open client connections of the process
   io::Runnable* drained = nullptr;  // made ready when the last session has gone
 
   // Exchanges are used again, so that their buffers need no allocation once warm.
   std::vector<std::unique_ptr<Exchange>> spare_exchanges;
 
-  Context(io::Loop& loop, io::Wheel& wheel, stats::Counters& counters, LogBuffer& log,
-          const Setup& setup, std::uint64_t seed);
+  Context(const upstream::Services& services, SetupPtr setup, std::uint64_t seed);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context();
 
-  const Limits& limits() const { return setup.config.limits; }
+  // Of what begins now; an exchange has its own. Valid until the next reload.
+  const Setup& setup() { return *generations.current().setup; }
+  const Limits& limits() { return setup().config.limits; }
   SessionList& list(Standing standing) { return sessions[static_cast<std::size_t>(standing)]; }
-  upstream::Endpoint& endpoint(const config::Upstream& upstream) {
-    return *endpoints[static_cast<std::size_t>(&upstream - setup.config.upstreams.data())];
-  }
 };
 
 }  // namespace hushgate::proxy

@@ -20,7 +20,7 @@ Result<SocketAddress> Gateway::Door::open(const SocketAddress& address) {
 
 void Gateway::Door::close() {
   if (held_) turn_away(std::move(held_));
-  shortage_ = Shortage::answering;  // there is no later for whom there is no room now
+  shortage_ = Shortage::closing;
   if (listener_) listener_->drain_and_close();
   resume_alarm_.cancel();
 }
@@ -37,13 +37,13 @@ bool Gateway::Door::admit() {
 void Gateway::Door::accepted(io::StreamPtr stream) {
   if (std::exchange(reserve_lent_, false)) return turn_away(std::move(stream));
   if (admit()) return let_in(std::move(stream));
-  if (shortage_ == Shortage::answering) return turn_away(std::move(stream));
+  if (will_not_wait()) return turn_away(std::move(stream));
   held_ = std::move(stream);
   pause();
 }
 
 void Gateway::Door::let_in(io::StreamPtr stream) {
-  shortage_ = Shortage::none;
+  if (shortage_ != Shortage::closing) shortage_ = Shortage::none;
   Session::start(gateway_.context_, std::move(stream), site_);
 }
 
@@ -51,8 +51,8 @@ void Gateway::Door::let_in(io::StreamPtr stream) {
 // once; if that did not help, the reserve lets one in to be told.
 bool Gateway::Door::out_of_descriptors() {
   if (gateway_.make_room()) return true;
-  reserve_lent_ = shortage_ == Shortage::answering && gateway_.reserve_.release();
-  if (!reserve_lent_) pause();
+  reserve_lent_ = will_not_wait() && gateway_.reserve_.release();
+  if (!reserve_lent_ && shortage_ != Shortage::closing) pause();
   return reserve_lent_;
 }
 
@@ -81,15 +81,20 @@ void Gateway::Door::turn_away(io::StreamPtr stream) {
   gateway_.counters_.add(Counter::clients_shed);
   gateway_.log_.line(gateway_.loop_.now(), LogLevel::warning, "turned_away")
       .text("client", stream->peer().to_string());
+  // What is here is taken first: unread bytes would turn the FIN into a reset, and a HEAD is told
+  // without a body.
+  const io::Take asked = stream->take();
+  const bool is_head =
+      asked.kind == io::Take::Kind::data && as_text(asked.lease.bytes()).starts_with("HEAD ");
   std::string text;
   write_error(text, {.kind = ErrorKind::shedding,
+                     .method = is_head ? http::Method::head : http::Method::get,
                      .should_retry = ShouldRetry::yes,
-                     .server = gateway_.context_.setup.via_token,
+                     .server = gateway_.context_.setup().via_token,
                      .request_id = {}});
   const std::array pieces{as_bytes(text)};
   static_cast<void>(stream->write(pieces));
   stream->finish_writing();
-  static_cast<void>(stream->take());  // unread bytes would turn the FIN into a reset
   io::close(std::move(stream), io::CloseHow::fin);
   gateway_.reserve_.refill();
 }

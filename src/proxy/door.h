@@ -13,7 +13,7 @@ namespace hushgate::proxy {
 
 class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
  public:
-  Door(Gateway& gateway, route::Site& site)
+  Door(Gateway& gateway, route::Site* site)
       : gateway_(gateway), site_(site), resume_alarm_(*this) {}
 
   Result<SocketAddress> open(const SocketAddress& address);
@@ -30,15 +30,17 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
     none,
     pausing,    // accepting stands still for kAcceptPause
     answering,  // the pause did not help: who comes now is told 503
+    closing,    // terminal: there is no later for whom there is no room now
   };
 
+  bool will_not_wait() const { return shortage_ >= Shortage::answering; }
   bool admit();
   void pause();
   void let_in(io::StreamPtr stream);
   void turn_away(io::StreamPtr stream);
 
   Gateway& gateway_;
-  route::Site& site_;
+  route::Site* site_;  // null: the routes
   std::unique_ptr<io::Listener> listener_;
   io::Alarm resume_alarm_;
   Shortage shortage_ = Shortage::none;

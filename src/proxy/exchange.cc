@@ -26,6 +26,10 @@ Exchange::Exchange(Context& context)
 void Exchange::begin(Session& session, Time first_byte) {
   session_ = &session;
   relay_.session = &session;
+  generation_ = &context_.generations.take();
+  const http::ScanBounds bounds = http::ScanBounds::of(limits());
+  request_scanner_ = {http::ScanRole::request, bounds};
+  response_scanner_ = {http::ScanRole::response, bounds};
   record = {};
   record.began = first_byte;
 }
@@ -34,6 +38,7 @@ void Exchange::reset() {
   abort_upstream();
   relay_.unlink();
   session_ = nullptr;
+  if (generation_ != nullptr) context_.generations.release(*std::exchange(generation_, nullptr));
   head.clear();
   request_id.clear();
   clear_warm(request_text_);
@@ -118,7 +123,7 @@ void Exchange::run_upstream_clock(phase::UpstreamClock clock) {
     case phase::UpstreamClock::silence:
       return upstream_timer_.run_silence(decision_.limits->upstream_timeout, now());
     case phase::UpstreamClock::send:
-      return upstream_timer_.run_send(upstream_acknowledged(), now(), context_.limits());
+      return upstream_timer_.run_send(upstream_acknowledged(), now(), limits());
   }
 }
 
@@ -181,12 +186,13 @@ void Exchange::write_error_answer() {
   const ErrorKind kind = record.error.kind;
   record.status = facts(kind).status;
   if (request_id.empty()) choose_request_id();  // a head that never became complete
+  if (session_->state().in == In::discarding && rest_is_too_much()) session_->apply(Event::last);
   client_framing_ = http::FramingKind::length;
   write_error(client_out_.tail(), {.kind = kind,
                                    .method = head.method,
                                    .connection = client_connection_field(),
                                    .should_retry = should_retry(),
-                                   .server = context_.setup.via_token,
+                                   .server = setup().via_token,
                                    .request_id = request_id});
 }
 

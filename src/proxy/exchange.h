@@ -38,7 +38,6 @@ inline void clear_warm(std::string& text) {
 struct Record {
   Time began{};  // the head's first byte
   Time head_done{};
-  Time request_done{};               // the request's last byte
   Time connected{};                  // the last attempt's connection was there
   Time first_byte{};                 // of the final response head
   std::array<Duration, 3> turns{};   // receiving, serving, sending
@@ -88,6 +87,9 @@ class Exchange {
   std::string request_id;
   const route::Decision& decision() const { return decision_; }
   bool has_decision() const { return decision_.upstream != nullptr; }
+  // What it began with; from begin() to reset().
+  const Setup& setup() const { return *generation_->setup; }
+  const Limits& limits() const { return generation_->limits(); }
   // The upstream's clock is to be this one from now on.
   void run_upstream_clock(phase::UpstreamClock clock);
   std::uint64_t client_accepted() const { return client_out_.accepted(); }
@@ -142,6 +144,7 @@ class Exchange {
   void after_request_bytes(const Relayed& relayed);
   bool wants_request_bytes() const;
   void flush_upstream();
+  bool rest_is_too_much() const;  // what is left of the request will not be read
   void judge_discard();
 
   // response_relay.cc
@@ -166,6 +169,7 @@ class Exchange {
   bool tunnel_down();
   bool tunnel_alive();
   void pass(Bytes bytes, OutBuffer& out, io::Stream& to, std::uint64_t& count);
+  void note_tunnel_moves();
   void note_tunnel_room();
   void pass_finishes();
   void judge_tunnel();
@@ -174,6 +178,7 @@ class Exchange {
 
   Context& context_;
   Session* session_ = nullptr;
+  Generation* generation_ = nullptr;
   Relay relay_;
 
   // The request
@@ -215,6 +220,7 @@ class Exchange {
   bool upstream_finished_ = false;
   bool client_shut_ = false;  // our FIN was sent to it
   bool upstream_shut_ = false;
+  std::uint64_t tunnel_moved_ = 0;  // bytes given to both sides when it was last looked
 };
 
 }  // namespace hushgate::proxy

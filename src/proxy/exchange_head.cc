@@ -26,7 +26,7 @@ bool Exchange::take_head(Bytes bytes, std::string& surplus) {
 }
 
 void Exchange::act_on_head() {
-  record.head_done = record.request_done = now();
+  record.head_done = now();
   const ErrorKind fault = parse_head();
   choose_request_id();
   if (fault != ErrorKind::none) return refuse(fault);
@@ -41,11 +41,10 @@ void Exchange::act_on_head() {
           context_.stage == Stage::stopping ? http::Lifetime::stopping : http::Lifetime::serving,
   });
   if (!may_stay) session_->apply(Event::last);
-  const Limits& limits = context_.limits();
   const std::size_t head_bytes =
-      std::min<std::size_t>(request_text_.size(), limits.max_header_bytes);
-  request_body_.begin(request_framing_, {limits.max_header_bytes - head_bytes,
-                                         limits.max_headers - head.fields.size()});
+      std::min<std::size_t>(request_text_.size(), limits().max_header_bytes);
+  request_body_.begin(request_framing_, {limits().max_header_bytes - head_bytes,
+                                         limits().max_headers - head.fields.size()});
   route_request();
 }
 
@@ -66,7 +65,7 @@ void Exchange::choose_request_id() {
   trust_ = http::Trust::untrusted;
   if (peer != nullptr) {
     client_text_size_ = peer->ip.unmapped().format(client_text_);
-    for (const Cidr& block : context_.setup.config.client.trusted_proxies) {
+    for (const Cidr& block : setup().config.client.trusted_proxies) {
       if (block.contains(peer->ip)) trust_ = http::Trust::trusted;
     }
   }
@@ -83,9 +82,11 @@ void Exchange::choose_request_id() {
 // Ends through `closing`: what follows this head cannot be told.
 void Exchange::refuse(ErrorKind kind) { session_->fail(kind, Event::refused); }
 
-// Behind an Expect or a CONNECT that we answer ourselves nobody knows what the client will send.
+// Behind an Expect or a CONNECT that we answer ourselves nobody knows what the client will send;
+// and nothing can follow a body that will not be read.
 void Exchange::close_if_unsure() {
-  if (head.expect_continue || head.method == http::Method::connect) session_->apply(Event::last);
+  const bool unsure = head.expect_continue || head.method == http::Method::connect;
+  if (unsure || rest_is_too_much()) session_->apply(Event::last);
 }
 
 // An error that leaves the connection usable.
@@ -122,10 +123,11 @@ bool Exchange::answer_at_last_hop() {
 }
 
 void Exchange::route_request() {
-  if (http::via_names(head.fields, context_.setup.via_token)) {
+  if (http::via_names(head.fields, setup().via_token)) {
     return fail_here(ErrorKind::proxy_loop);
   }
-  const route::Verdict verdict = session_->site().decide(head);
+  route::Site* const site = session_->site();
+  const route::Verdict verdict = site != nullptr ? site->decide(head) : setup().decide(head);
   if (const ErrorKind* error = std::get_if<ErrorKind>(&verdict)) {
     const bool faulty = facts(*error).status == 400;
     return faulty ? refuse(*error) : fail_here(*error);
@@ -139,7 +141,7 @@ void Exchange::route_request() {
 
 void Exchange::begin_upstream(const route::Decision& decision) {
   decision_ = decision;
-  endpoint_ = &context_.endpoint(*decision.upstream);
+  endpoint_ = &generation_->endpoint(*decision.upstream);
   session_->timer().set_upload_rate(decision.limits->min_upload_bytes_per_second);
   const std::uint64_t most = decision.limits->max_body_bytes;
   if (most != 0 && request_framing_.length > most) return refuse(ErrorKind::body_too_large);

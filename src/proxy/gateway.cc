@@ -10,45 +10,16 @@ namespace hushgate::proxy {
 
 using stats::Counter;
 
-class Gateway::RouteSite final : public route::Site {
- public:
-  explicit RouteSite(const Setup& setup) : table_(setup.table) {}
-
-  route::Verdict decide(const http::RequestHead& head) override {
-    const std::string_view target = behind_authority(head);
-    const Result<route::Decision> decision = table_.decide(head.method_text, target);
-    if (!decision) return decision.error().kind;
-    return *decision;
-  }
-
- private:
-  // The path and query as they were sent; "" where an absolute-form has neither.
-  static std::string_view behind_authority(const http::RequestHead& head) {
-    if (head.form == http::TargetForm::asterisk) return "*";
-    if (head.form != http::TargetForm::absolute) return head.target;
-    const char* end = head.authority.data() + head.authority.size();
-    return head.target.substr(static_cast<std::size_t>(end - head.target.data()));
-  }
-
-  const route::Table& table_;
-};
-
 Gateway::Gateway(const Parts& parts)
     : loop_(parts.loop),
       log_(parts.log),
       shared_(parts.shared),
       reserve_(parts.reserve),
-      wheel_(parts.loop, sweep_period(parts.setup.config.limits)),
-      context_(parts.loop, wheel_, counters_, parts.log, parts.setup, parts.seed),
-      routes_(std::make_unique<RouteSite>(parts.setup)),
+      wheel_(parts.loop, sweep_period(parts.setup->config.limits)),
+      context_({loop_, wheel_, counters_, log_, parts.names, *this}, parts.setup, parts.seed),
       drained_([this] { check_stopped(); }),
       grace_over_([this] { cut(); }),
       grace_alarm_(grace_over_) {
-  const upstream::Services services{
-      loop_, wheel_, counters_, log_, parts.names, parts.setup.config.limits, *this};
-  for (const config::Upstream& upstream : parts.setup.config.upstreams) {
-    context_.endpoints.push_back(std::make_unique<upstream::Endpoint>(services, upstream));
-  }
   context_.drained = &drained_;
   context_.shared_clients = &shared_.clients;
 }
@@ -56,7 +27,7 @@ Gateway::Gateway(const Parts& parts)
 Gateway::~Gateway() = default;
 
 Result<SocketAddress> Gateway::listen(const SocketAddress& address, route::Site* site) {
-  auto door = std::make_unique<Door>(*this, site != nullptr ? *site : *routes_);
+  auto door = std::make_unique<Door>(*this, site);
   Result<SocketAddress> bound = door->open(address);
   if (bound) doors_.push_back(std::move(door));
   return bound;
@@ -66,7 +37,7 @@ Result<SocketAddress> Gateway::listen(const SocketAddress& address, route::Site*
 // first.
 bool Gateway::make_room() {
   upstream::Endpoint* most = nullptr;
-  for (const auto& endpoint : context_.endpoints) {
+  for (const auto& endpoint : context_.generations.current().endpoints) {
     if (most == nullptr || endpoint->idle_count() > most->idle_count()) most = endpoint.get();
   }
   if (most != nullptr && most->shed_idle(1) > 0) return true;
@@ -85,15 +56,26 @@ bool Gateway::shed_oldest_client() {
   return false;
 }
 
+void Gateway::adopt(SetupPtr setup) {
+  if (context_.stage == Stage::stopping) return;
+  context_.generations.adopt(std::move(setup));
+  for (SessionList& list : context_.sessions) {
+    for (Session* session = list.empty() ? nullptr : &list.front(); session != nullptr;) {
+      session->adopt();
+      session = list.next(*session);
+    }
+  }
+}
+
 void Gateway::stop(std::function<void()> stopped) {
   stopped_ = std::move(stopped);
   for (const auto& door : doors_) door->close();
   context_.stage = Stage::stopping;
-  context_.stop_idle_due = loop_.now() + kStopKeptGrace;
+  const Time idle_due = loop_.now() + kStopKeptGrace;
   for (SessionList& list : context_.sessions) {
     for (Session* session = list.empty() ? nullptr : &list.front(); session != nullptr;) {
       Session* const after = list.next(*session);
-      session->stop(context_.stop_idle_due);
+      session->stop(idle_due);
       session = after;
     }
   }

@@ -20,8 +20,8 @@ namespace hushgate::proxy {
 
 // What all workers of a process share, off the data path.
 struct Shared {
-  std::atomic<std::uint32_t> clients{0};  // open client connections
-  std::uint32_t max_clients = 0;
+  std::atomic<std::uint32_t> clients{0};      // open client connections
+  std::atomic<std::uint32_t> max_clients{0};  // a reload may change it, for those that come
 };
 
 // A descriptor kept back for the moment in which there is no other: with it, a client can still be
@@ -41,7 +41,7 @@ class Gateway final : public upstream::RoomMaker {
     io::Loop& loop;
     LogBuffer& log;
     upstream::NameSource& names;
-    const Setup& setup;
+    SetupPtr setup;
     Shared& shared;
     Reserve& reserve;
     std::uint64_t seed;
@@ -54,6 +54,12 @@ class Gateway final : public upstream::RoomMaker {
   // A listener for `site` (null: this gateway's routes). Returns its address with the port that the
   // kernel chose.
   Result<SocketAddress> listen(const SocketAddress& address, route::Site* site);
+
+  // A reload: exchanges that begin from now on are served by `setup`, running ones finish with
+  // theirs, and what is idle has its budget measured by the new limits at once. Listeners stay as
+  // they are. Without effect once the stop has begun.
+  void adopt(SetupPtr setup);
+  const Generations& generations() const { return context_.generations; }
 
   // Stops as CONTRACT section 5 says; `stopped` is called in the turn in which nothing is left.
   void stop(std::function<void()> stopped);
@@ -69,7 +75,6 @@ class Gateway final : public upstream::RoomMaker {
 
  private:
   class Door;
-  class RouteSite;
   // Runs a member when it is made ready.
   struct Trigger final : io::Runnable {
     explicit Trigger(std::function<void()> work) : work_(std::move(work)) {}
@@ -87,7 +92,6 @@ class Gateway final : public upstream::RoomMaker {
   stats::Counters counters_;
   io::Wheel wheel_;
   Context context_;
-  std::unique_ptr<RouteSite> routes_;
   std::vector<std::unique_ptr<Door>> doors_;
   Trigger drained_;
   Trigger grace_over_;

@@ -25,7 +25,7 @@ bool Exchange::wants_request_bytes() const {
   const phase::State& state = session_->state();
   if (!phase::wants_body(state)) return false;
   if (state.in == In::discarding) {
-    return state.out == phase::Out::done || record.discarded <= context_.limits().linger_bytes;
+    return state.out == phase::Out::done || record.discarded <= limits().linger_bytes;
   }
   if (upstream_deaf_ || !connection_) return false;
   const bool head_waits = upstream_out_.accepted() == 0 && connection_->stream().writable();
@@ -50,7 +50,7 @@ bool Exchange::relay_request_once() {
         return false;
       case io::Take::Kind::data: break;
     }
-    record.request_done = now();
+    session_->note_bytes();
     const Bytes bytes = take.lease.bytes();
     relayed = move_request(bytes);
     pending.assign(as_text(bytes.subspan(relayed.consumed)));
@@ -115,12 +115,16 @@ void Exchange::flush_upstream() {
   }
 }
 
+bool Exchange::rest_is_too_much() const {
+  const std::optional<std::uint64_t> left = request_body_.left();
+  return !left || *left > limits().linger_bytes;
+}
+
 // An overtaken request: the rest is read if that keeps the connection at a bounded price.
 void Exchange::judge_discard() {
   const phase::State& state = session_->state();
   if (state.in != In::discarding || state.out != phase::Out::done) return;
-  const std::optional<std::uint64_t> left = request_body_.left();
-  if (!left || *left > context_.limits().linger_bytes) session_->apply(Event::discard_over);
+  if (rest_is_too_much()) session_->apply(Event::discard_over);
 }
 
 }  // namespace hushgate::proxy

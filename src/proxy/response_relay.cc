@@ -93,8 +93,9 @@ bool Exchange::use_response_head(std::string_view text) {
     return false;
   }
   if (framing->kind == FramingKind::tunnel) {
-    response_text_.erase(0, text.size());
-    use_upgrade();
+    const std::size_t head_bytes = text.size();
+    use_upgrade();                        // its fields are views of the text
+    response_text_.erase(0, head_bytes);  // what is left is the tunnel's
     return false;
   }
   use_final(*framing);
@@ -110,7 +111,7 @@ bool Exchange::is_stale_timeout() const {
 
 void Exchange::use_interim() {
   if (head.version == http::Version::http11) {
-    http::write_interim_head(client_out_.tail(), response_, context_.setup.via_token);
+    http::write_interim_head(client_out_.tail(), response_, setup().via_token);
   }
   session_->apply(Event::interim);
 }
@@ -123,7 +124,7 @@ void Exchange::use_upgrade() {
       client_out_.tail(), response_,
       {.framing = {},
        .connection = is_101 ? http::ConnectionField::upgrade : http::ConnectionField::none,
-       .via_token = context_.setup.via_token,
+       .via_token = setup().via_token,
        .request_id = request_id});
   session_->apply(Event::upgraded);
 }
@@ -143,10 +144,9 @@ void Exchange::use_final(http::Framing framing) {
   http::write_response_head(client_out_.tail(), response_,
                             {.framing = to_client,
                              .connection = client_connection_field(),
-                             .via_token = context_.setup.via_token,
+                             .via_token = setup().via_token,
                              .request_id = request_id});
-  const Limits& limits = context_.limits();
-  response_body_.begin(framing, {limits.max_header_bytes, limits.max_headers});
+  response_body_.begin(framing, {limits().max_header_bytes, limits().max_headers});
   response_complete_ = response_body_.ended();
 }
 
@@ -170,7 +170,7 @@ void Exchange::attempt_lost(Error error) {
                                  .submitted = Submitted::something,
                                  .replayable = replayable,
                                  .rounds_failed = record.connect_rounds,
-                                 .retries = context_.limits().upstream_retries});
+                                 .retries = limits().upstream_retries});
   if (replayable && again == Again::no) session_->apply(Event::answer_bytes);
   session_->fail(error.kind, Event::upstream_lost, error.os_error);
 }

@@ -39,7 +39,7 @@ std::optional<std::size_t> turn_of(const phase::State& state) {
 
 }  // namespace
 
-Session::Session(Context& context, io::StreamPtr stream, route::Site& site)
+Session::Session(Context& context, io::StreamPtr stream, route::Site* site)
     : context_(context),
       stream_(std::move(stream)),
       site_(site),
@@ -60,7 +60,7 @@ Session::~Session() {
   }
 }
 
-void Session::start(Context& context, io::StreamPtr stream, route::Site& site) {
+void Session::start(Context& context, io::StreamPtr stream, route::Site* site) {
   context.counters.add(Counter::clients_accepted);
   auto owned = std::make_unique<Session>(context, std::move(stream), site);
   Session& session = *owned;
@@ -127,6 +127,7 @@ bool Session::take_head_once() {
       case io::Take::Kind::failed: apply(Event::reset); return true;
       case io::Take::Kind::data: break;
     }
+    note_bytes();
     if (idle()) begin_exchange();
     complete = exchange_->take_head(take.lease.bytes(), pending_);
   }
@@ -143,6 +144,7 @@ void Session::begin_exchange() {
   }
   const Time now = context_.loop.now();
   exchange_->begin(*this, now);
+  timer_.use(exchange_->limits());
   timer_.stamp_request(now);
   apply(Event::client_bytes);
 }
@@ -151,6 +153,7 @@ void Session::retire_exchange() {
   if (!exchange_) return;
   acknowledged_base_ += exchange_->client_accepted();
   if (pending_.empty()) std::string().swap(pending_);  // a kept connection holds no buffer
+  timer_.use(context_.limits());
   exchange_->reset();
   if (context_.spare_exchanges.size() < kMaxSpareExchanges) {
     context_.spare_exchanges.push_back(std::move(exchange_));
@@ -195,6 +198,7 @@ void Session::run_clocks(const phase::State& before) {
   const Time now = context_.loop.now();
   const ClientClock client = phase::client_clock(state_);
   if (client != timer_.clock()) {
+    if (client == ClientClock::idle) timer_.use(context_.limits());
     timer_.run(client, now, client == ClientClock::send ? acknowledged() : 0);
   }
   const UpstreamClock upstream = phase::upstream_clock(state_);
@@ -218,7 +222,7 @@ void Session::perform(ClientEffect effect) {
     case ClientEffect::answer: return exchange_->write_error_answer();
     case ClientEffect::keep:
       end_exchange();
-      if (context_.stage == Stage::stopping) stop(context_.stop_idle_due);
+      if (context_.stage == Stage::stopping) stop(context_.loop.now() + kStopKeptGrace);
       return;
     case ClientEffect::linger: return begin_closing();
     case ClientEffect::close: end_exchange(); return close(io::CloseHow::fin);
@@ -296,8 +300,14 @@ void Session::shed() {
 
 void Session::stop(Time idle_due) {
   if (state_.conn == Conn::closed) return;
-  apply(Event::last);
+  // A head that has left without Connection: close has promised that another request may come.
+  const bool promised = state_.conn == Conn::exchange && state_.answered;
+  if (!promised) apply(Event::last);
   timer_.cap_idle(idle_due);
+}
+
+void Session::adopt() {
+  if (!exchange_ || idle()) timer_.adopt(context_.limits());
 }
 
 void Session::describe(LogLine& line) const {

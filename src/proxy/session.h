@@ -23,19 +23,22 @@ inline constexpr int kTurnExchanges = 16;  // of one connection in one turn
 class Session final : public io::Wakeup, public ListNode<SessionTag> {
  public:
   // Owns itself: it ends when its connection is closed and its coroutine has returned.
-  static void start(Context& context, io::StreamPtr stream, route::Site& site);
-  Session(Context& context, io::StreamPtr stream, route::Site& site);  // see start()
+  // `site`: what answers it; null: the routes of each exchange's setup.
+  static void start(Context& context, io::StreamPtr stream, route::Site* site);
+  Session(Context& context, io::StreamPtr stream, route::Site* site);  // see start()
   ~Session();
 
   // --- from above
-  // Nothing is asked for, and no byte of a next request is here.
-  bool may_be_shed() const { return idle() && pending_.empty(); }
+  // Nothing is asked for, and no byte of a next request is here, nor with the kernel.
+  bool may_be_shed() const { return idle() && pending_.empty() && stream_->untaken() == 0; }
   // Closes one that may_be_shed().
   void shed();
   // The process stops: nothing follows the exchange under way; an idle one stays until `idle_due`.
   void stop(Time idle_due);
   // The grace is over.
   void cut();
+  // There is a new setup: what is not an exchange follows it at once.
+  void adopt();
 
   // Who this is and what it does, for people who wait for it.
   void describe(LogLine& line) const;
@@ -45,6 +48,8 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   void apply(phase::Event event);
   // The same, `error` being why.
   void fail(ErrorKind kind, phase::Event event, int os_error = 0);
+  // Bytes of the request were taken.
+  void note_bytes() { bytes_at_ = context_.loop.now(); }
   // Reading its request met its FIN.
   void fail_finished();
   // A FIN or a reset of the client is looked at. False: the exchange is over.
@@ -53,7 +58,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::Stream& stream() { return *stream_; }
   std::string& pending() { return pending_; }
   ClientTimer& timer() { return timer_; }
-  route::Site& site() { return site_; }
+  route::Site* site() { return site_; }
   std::uint64_t acknowledged();
 
  private:
@@ -85,7 +90,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
 
   Context& context_;
   io::StreamPtr stream_;
-  route::Site& site_;
+  route::Site* site_;
   phase::State state_;
   ClientTimer timer_;
   std::unique_ptr<Exchange> exchange_;
@@ -95,6 +100,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   std::uint64_t discarded_ = 0;          // in `closing`
   Time share_turn_{};
   int share_ = 0;                    // exchanges begun in that turn
+  Time bytes_at_{};                  // when bytes of the client's were last taken
   std::optional<Time> fin_seen_at_;  // the client's FIN
   Duration fin_delay_{};             // ... behind its last byte, by the kernel
   bool fin_judged_ = false;          // told the phase table, or met by reading

@@ -31,7 +31,7 @@ bool Session::look_at_client() {
 // the kernel did. Bytes that lay unread while their FIN came can only be timed by the kernel; where
 // it cannot tell, they came together.
 Duration Session::fin_delay() const {
-  const Duration seen = *fin_seen_at_ - exchange_->record.request_done;
+  const Duration seen = *fin_seen_at_ - bytes_at_;
   if (seen >= Duration::zero()) return std::min(seen, fin_delay_);
   return fin_delay_ == Duration::max() ? Duration::zero() : fin_delay_;
 }
@@ -46,7 +46,7 @@ bool Session::judge_fin() {
     fin_delay_ = stream_->finish_delay();
   }
   if (!exchange_->request_received()) return exchange_->request_can_end() || cut_off();
-  const config::HalfClose policy = context_.setup.config.client.half_close;
+  const config::HalfClose policy = exchange_->setup().config.client.half_close;
   const Duration delay = fin_delay();
   const bool soon = policy == config::HalfClose::serve ||
                     (policy == config::HalfClose::auto_ && delay <= kHalfCloseWindow);

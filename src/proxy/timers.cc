@@ -21,19 +21,19 @@ void ClientTimer::run(ClientClock clock, Time now, std::uint64_t acknowledged) {
   since_ = now;
   switch (clock) {
     case ClientClock::none: return deadline_.clear();
-    case ClientClock::idle: return wheel_.set(deadline_, now + limits_.idle_timeout);
+    case ClientClock::idle: return wheel_.set(deadline_, now + limits_->idle_timeout);
     case ClientClock::head:
       return wheel_.set(deadline_,
-                        first_byte_ + std::min({limits_.idle_timeout, limits_.request_timeout,
+                        first_byte_ + std::min({limits_->idle_timeout, limits_->request_timeout,
                                                 kHeadBudgetCeiling}));
     case ClientClock::receive: return wheel_.set(deadline_, receive_due(now));
     case ClientClock::send:
-      window_.begin(acknowledged, now, limits_);
+      window_.begin(acknowledged, now, *limits_);
       return wheel_.set(deadline_, window_.due());
     case ClientClock::tunnel:
       last_activity_ = now;
-      return limits_.tunnel_idle_timeout > Ms{0}
-                 ? wheel_.set(deadline_, now + limits_.tunnel_idle_timeout)
+      return limits_->tunnel_idle_timeout > Ms{0}
+                 ? wheel_.set(deadline_, now + limits_->tunnel_idle_timeout)
                  : deadline_.clear();
     case ClientClock::linger:
       last_activity_ = now;
@@ -41,12 +41,18 @@ void ClientTimer::run(ClientClock clock, Time now, std::uint64_t acknowledged) {
   }
 }
 
+void ClientTimer::adopt(const Limits& limits) {
+  const bool changed = limits.idle_timeout != limits_->idle_timeout;
+  use(limits);
+  if (changed && clock_ == ClientClock::idle) wheel_.set(deadline_, since_ + limits.idle_timeout);
+}
+
 void ClientTimer::cap_idle(Time due) {
   if (clock_ == ClientClock::idle && due < deadline_.due()) wheel_.set(deadline_, due);
 }
 
 Time ClientTimer::receive_due(Time now) const {
-  Duration budget = limits_.request_timeout - receive_used_;
+  Duration budget = limits_->request_timeout - receive_used_;
   if (upload_rate_ != 0) {
     const double seconds = static_cast<double>(body_bytes_) / static_cast<double>(upload_rate_);
     budget +=
@@ -69,10 +75,10 @@ TimerVerdict ClientTimer::judge(Time now, std::uint64_t acknowledged, std::size_
     case ClientClock::head: return TimerVerdict::ran_out;
     case ClientClock::receive: return unless_due(receive_due(now), now);
     case ClientClock::send:
-      if (!window_.passed(acknowledged, now, limits_)) return TimerVerdict::ran_out;
+      if (!window_.passed(acknowledged, now, *limits_)) return TimerVerdict::ran_out;
       wheel_.set(deadline_, window_.due());
       return TimerVerdict::goes_on;
-    case ClientClock::tunnel: return unless_due(last_activity_ + limits_.tunnel_idle_timeout, now);
+    case ClientClock::tunnel: return unless_due(last_activity_ + limits_->tunnel_idle_timeout, now);
     case ClientClock::linger: return judge_linger(now, unacknowledged);
   }
   return TimerVerdict::goes_on;

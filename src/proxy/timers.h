@@ -41,7 +41,13 @@ enum class TimerVerdict : std::uint8_t { goes_on, ran_out };
 class ClientTimer {
  public:
   ClientTimer(io::Wheel& wheel, io::Runnable& target, const Limits& limits)
-      : wheel_(wheel), limits_(limits), deadline_(target) {}
+      : wheel_(wheel), limits_(&limits), deadline_(target) {}
+
+  // Clocks that start from now on are measured by these; they stay where they are until the next
+  // call.
+  void use(const Limits& limits) { limits_ = &limits; }
+  // As use(), and an idle clock that runs is measured by them at once, from its start.
+  void adopt(const Limits& limits);
 
   // Starts `clock` in place of the one that ran. `acknowledged`: bytes the client has acknowledged
   // so far (send).
@@ -81,7 +87,7 @@ class ClientTimer {
   TimerVerdict unless_due(Time due, Time now);
 
   io::Wheel& wheel_;
-  const Limits& limits_;
+  const Limits* limits_;
   io::Deadline deadline_;
   phase::ClientClock clock_ = phase::ClientClock::none;
   Time since_{};  // the running clock's start

@@ -67,6 +67,29 @@ TEST(ClientTimer, IdleRunsFromItsBegin) {
   expect_within_a_period(bench.until_run_out(), bench.limits.idle_timeout);
 }
 
+TEST(ClientTimer, AnIdleClockFollowsNewLimitsFromItsBegin) {
+  for (const Ms next : {Ms{40'000}, Ms{90'000}}) {
+    Bench bench;
+    Limits other;
+    other.idle_timeout = next;
+    bench.run(ClientClock::idle);
+    bench.pass(seconds(10));
+    bench.timer.adopt(other);
+    expect_within_a_period(bench.until_run_out(), next - seconds(10));
+  }
+}
+
+TEST(ClientTimer, AnIdleClockThatHasExpiredGoesOnUnderLongerLimits) {
+  Bench bench;
+  Limits other;
+  other.idle_timeout = Ms{90'000};
+  bench.run(ClientClock::idle);
+  const Duration passed = bench.until_expired();
+  bench.timer.adopt(other);
+  EXPECT_FALSE(bench.timer.expired());
+  expect_within_a_period(bench.until_run_out(), Ms{90'000} - passed);
+}
+
 TEST(ClientTimer, AHeadHasTheLeastOfThreeBudgetsFromItsFirstByte) {
   struct Row {
     Ms idle, request, budget;

@@ -33,6 +33,7 @@ void Exchange::step_tunnel() {
     if (session_->state().conn != Conn::tunnel) return;
     if (!up && !down) break;
   }
+  note_tunnel_moves();
   note_tunnel_room();
   pass_finishes();
   if (session_->state().conn == Conn::tunnel) session_->judge_client();
@@ -102,10 +103,16 @@ bool Exchange::tunnel_down() {
 
 // A write that fails marks its stream as failed: tunnel_alive() meets it in the same turn.
 void Exchange::pass(Bytes bytes, OutBuffer& out, io::Stream& to, std::uint64_t& count) {
-  session_->timer().note_activity(now());
   count += bytes.size();
   const std::array pieces{bytes};
   static_cast<void>(out.send(to, pieces));
+}
+
+// Bytes that waited and go on are moved, too: a tunnel that drains slowly is not idle.
+void Exchange::note_tunnel_moves() {
+  const std::uint64_t moved = client_out_.accepted() + upstream_out_.accepted();
+  if (moved != tunnel_moved_) session_->timer().note_activity(now());
+  tunnel_moved_ = moved;
 }
 
 void Exchange::note_tunnel_room() {
@@ -135,8 +142,7 @@ void Exchange::pass_finishes() {
 
 void Exchange::judge_tunnel() {
   if (!upstream_timer_.expired()) return;
-  const TimerVerdict verdict =
-      upstream_timer_.judge_send(now(), upstream_acknowledged(), context_.limits());
+  const TimerVerdict verdict = upstream_timer_.judge_send(now(), upstream_acknowledged(), limits());
   if (verdict == TimerVerdict::goes_on) return;
   session_->fail(ErrorKind::response_timeout, Event::upstream_deadline);
 }

@@ -36,10 +36,10 @@ bool is_to_itself(io::Stream& stream) {
 
 }  // namespace
 
-void Dialer::start(Endpoint& endpoint, Time now) {
+void Dialer::start(Endpoint& endpoint, const Limits& limits, Time now) {
   HG_ASSERT(state_ == State::idle || state_ == State::failed);
-  const Limits& limits = endpoint.services().limits;
   endpoint_ = &endpoint;
+  connect_timeout_ = limits.connect_timeout;
   error_ = {};
   failed_address_ = {};
   total_due_ = now + limits.connect_total;
@@ -136,7 +136,7 @@ bool Dialer::try_next(Time now) {
     note_failure(to, {kind_of(stream.error().os_error), stream.error().os_error});
     return false;
   }
-  attempts_.push_back({std::move(*stream), now + endpoint_->services().limits.connect_timeout});
+  attempts_.push_back({std::move(*stream), now + connect_timeout_});
   next_due_ = now + kAddressRaceDelay;
   if (attempts_.back().stream->connecting()) return true;
   next_due_ = kNever;
@@ -223,13 +223,14 @@ ConnectionPtr Dialer::take(Time now) {
   HG_ASSERT(state_ == State::connected);
   state_ = State::idle;
   if (winner_->peer().ip() != nullptr) endpoint_->name().prefer(winner_->peer().ip()->ip);
-  return std::make_unique<Connection>(*endpoint_, std::move(winner_), now);
+  return std::make_unique<Connection>(*std::exchange(endpoint_, nullptr), std::move(winner_), now);
 }
 
 void Dialer::cancel() {
   attempts_.clear();
   winner_.reset();
   end_waits();
+  endpoint_ = nullptr;
   state_ = State::idle;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "io/alarm.h"
 #include "io/stream.h"
@@ -32,8 +33,9 @@ class Dialer {
   Dialer& operator=(const Dialer&) = delete;
   ~Dialer() { cancel(); }
 
-  // Begins; ends by connectTotalMs at the latest. step() follows at once.
-  void start(Endpoint& endpoint, Time now);
+  // Begins; ends by connectTotalMs of `limits` (which are copied) at the latest. step() follows at
+  // once. `endpoint` lives until take() or cancel().
+  void start(Endpoint& endpoint, const Limits& limits, Time now);
   State step(Time now);
   State state() const { return state_; }
 
@@ -72,6 +74,7 @@ class Dialer {
   PortWait port_wait_;
   Endpoint* endpoint_ = nullptr;
   State state_ = State::idle;
+  Ms connect_timeout_{};
   Time total_due_{};
   Time next_due_{};       // when the next address joins the race
   Time ports_due_{};      // when waiting for a port ends

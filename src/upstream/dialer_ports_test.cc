@@ -30,7 +30,7 @@ TEST(DialerPorts, IdlePooledConnectionsToTheDestinationGoFirst) {
   Server server{bench.network, IpPort{kServer, 80}};
   bench.network.host(kGate).ports = 1;
   bench.endpoint().put_idle(bench.open(), std::nullopt);
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_LE(bench.dial(dial, {}), Ms{110});  // at the latest when it looks again by itself
   EXPECT_TRUE(dial.connection);
   EXPECT_EQ(bench.endpoint().idle_count(), 0U);
@@ -41,7 +41,7 @@ TEST(DialerPorts, AnotherAddressIsTriedBeforeAnythingWaits) {
   DialBench bench;
   Server one{bench.network, IpPort{kServer, 80}}, two{bench.network, IpPort{kOther, 80}};
   bench.network.host(kGate).ports = 1;
-  Dial holder(bench.endpoint()), dial(bench.endpoint());
+  Dial holder(bench), dial(bench);
   bench.dial(holder, {kServer, kOther});
   ASSERT_EQ(one.peers.size(), 1U);
   EXPECT_EQ(bench.dial(dial, {}), kRoundTrip);
@@ -57,7 +57,7 @@ TEST(DialerPorts, WaitersAreServedInTheirOrderAsPortsAreFreed) {
   ConnectionPtr holder = bench.open();
   std::vector<std::unique_ptr<Dial>> waiting;
   for (int i = 0; i < 3; ++i) {
-    waiting.push_back(std::make_unique<Dial>(bench.endpoint()));
+    waiting.push_back(std::make_unique<Dial>(bench));
     waiting.back()->start();
     EXPECT_TRUE(waiting.back()->waits());
   }
@@ -78,7 +78,7 @@ TEST(DialerPorts, NoPortForConnectTimeoutIsAnErrorOfItsOwnKind) {
   DialBench bench;
   bench.use_literal();
   bench.network.host(kGate).ports = 0;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {}), bench.limits.connect_timeout);
   EXPECT_EQ(dial.dialer.error(), (Error{ErrorKind::ports_exhausted, EADDRNOTAVAIL}));
   EXPECT_EQ(bench.count(Counter::ports_exhausted), 1U);
@@ -90,7 +90,7 @@ TEST(DialerPorts, WaitingIsNoSpin) {
   bench.network.host(kGate).ports = 0;
   std::vector<std::unique_ptr<Dial>> waiting;
   for (int i = 0; i < 20; ++i) {
-    waiting.push_back(std::make_unique<Dial>(bench.endpoint()));
+    waiting.push_back(std::make_unique<Dial>(bench));
     waiting.back()->start();
   }
   bench.run_for(bench.limits.connect_timeout + Ms{1});
@@ -104,8 +104,8 @@ TEST(DialerPorts, OneThatLeavesTheQueueLetsTheNextOneTry) {
   bench.use_literal();
   Server server{bench.network, IpPort{kServer, 80}};
   bench.network.host(kGate).ports = 0;
-  auto first = std::make_unique<Dial>(bench.endpoint());
-  Dial second(bench.endpoint());
+  auto first = std::make_unique<Dial>(bench);
+  Dial second(bench);
   first->start();
   second.start();
   bench.network.host(kGate).ports = 1;
@@ -118,7 +118,7 @@ TEST(DialerPorts, OneThatLeavesTheQueueLetsTheNextOneTry) {
 TEST(DialerPorts, AMachineWithoutIpv6DoesNotLackPorts) {
   DialBench bench;
   bench.backend->fails_at_once[SocketAddress(IpPort{kSix, 80}).to_string()] = EADDRNOTAVAIL;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), kRoundTrip);
   ASSERT_TRUE(dial.failed());
   EXPECT_EQ(dial.dialer.error().kind, ErrorKind::connection_refused);
@@ -128,7 +128,7 @@ TEST(DialerPorts, AMachineWithoutIpv6DoesNotLackPorts) {
 TEST(DialerPorts, AnAddressThatWorkedAndHasNoPortNowIsWaitedFor) {
   DialBench bench;
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial first(bench.endpoint()), second(bench.endpoint());
+  Dial first(bench), second(bench);
   bench.dial(first, {kServer, kSix});
   ASSERT_TRUE(first.connection);
   bench.backend->fails_at_once[SocketAddress(IpPort{kServer, 80}).to_string()] = EADDRNOTAVAIL;
@@ -145,7 +145,7 @@ TEST(DialerDescriptors, RoomIsMadeOnceAndThenItSheds) {
   bench.use_literal();
   Server server{bench.network, IpPort{kServer, 80}};
   bench.network.host(kGate).descriptor_limit = 0;
-  Dial in_vain(bench.endpoint());
+  Dial in_vain(bench);
   bench.dial(in_vain, {});
   ASSERT_TRUE(in_vain.failed());
   EXPECT_EQ(in_vain.dialer.error(), (Error{ErrorKind::shedding, EMFILE}));
@@ -154,19 +154,19 @@ TEST(DialerDescriptors, RoomIsMadeOnceAndThenItSheds) {
     bench.network.host(kGate).descriptor_limit = 1;
     return true;
   };
-  Dial helped(bench.endpoint());
+  Dial helped(bench);
   EXPECT_EQ(bench.dial(helped, {}), kRoundTrip);
   EXPECT_TRUE(helped.connection);
 }
 
 TEST(DialerNames, AnAnswerDuringARaceLosesNoAddress) {
   DialBench bench;
-  Dial first(bench.endpoint());
+  Dial first(bench);
   bench.dial(first, {kServer, kOther});
   ASSERT_TRUE(first.failed());
   bench.run_for(seconds(31));
   Server server{bench.network, IpPort{kOther, 80}};
-  Dial second(bench.endpoint());
+  Dial second(bench);
   second.start();
   ASSERT_EQ(bench.names.pending.size(), 1U);
   bench.names.answer(List{kOther, kServer});  // turned round while kServer is being tried

@@ -28,7 +28,7 @@ TEST(Dialer, ConnectsToALiteralWithinARoundTrip) {
   DialBench bench;
   bench.use_literal();
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {}), kRoundTrip);
   ASSERT_TRUE(dial.connection);
   EXPECT_EQ(dial.connection->stream().peer(), SocketAddress(IpPort{kServer, 80}));
@@ -40,7 +40,7 @@ TEST(Dialer, TheSecondAddressStartsAQuarterOfASecondLaterAndTheLoserIsReset) {
   DialBench bench;
   bench.swallow(kSix);
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), kAddressRaceDelay + kRoundTrip);
   ASSERT_TRUE(dial.connection);
   EXPECT_EQ(dial.connection->stream().peer(), SocketAddress(IpPort{kServer, 80}));
@@ -50,7 +50,7 @@ TEST(Dialer, TheSecondAddressStartsAQuarterOfASecondLaterAndTheLoserIsReset) {
 TEST(Dialer, TheNextAddressIsTriedAtOnceAfterARefusal) {
   DialBench bench;
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), 2 * kRoundTrip);
   ASSERT_TRUE(dial.connection);
   EXPECT_EQ(bench.count(Counter::connects_failed), 1U);
@@ -60,7 +60,7 @@ TEST(Dialer, TheFirstThatAnswersWinsWhicheverItIs) {
   DialBench bench;
   Server six{bench.network, IpPort{kSix, 80}};
   Server four{bench.network, IpPort{kServer, 80}};
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), kRoundTrip);
   EXPECT_EQ(six.peers.size(), 1U);
   EXPECT_EQ(four.peers.size(), 0U);
@@ -71,7 +71,7 @@ TEST(Dialer, EachSilentAddressDelaysTheNextByTheSameStep) {
   const List addresses{kSix, IpAddress::v4(10, 0, 0, 2), *IpAddress::parse("fd00::3"), kServer};
   for (std::size_t i = 0; i < 3; ++i) bench.swallow(addresses[i]);
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, addresses), 3 * kAddressRaceDelay + kRoundTrip);
   EXPECT_TRUE(dial.connection);
   EXPECT_EQ(bench.network.host(kGate).descriptors, 1U);
@@ -81,7 +81,7 @@ TEST(Dialer, TheWinnerIsTriedFirstTheNextTime) {
   DialBench bench;
   bench.swallow(kSix);
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial first(bench.endpoint()), second(bench.endpoint());
+  Dial first(bench), second(bench);
   bench.dial(first, {kSix, kServer});
   EXPECT_EQ(bench.dial(second, {}), kRoundTrip);
   EXPECT_TRUE(second.connection);
@@ -89,7 +89,7 @@ TEST(Dialer, TheWinnerIsTriedFirstTheNextTime) {
 
 TEST(Dialer, WhenAllRefuseItSaysSoAndWhere) {
   DialBench bench;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), 2 * kRoundTrip);
   ASSERT_TRUE(dial.failed());
   EXPECT_EQ(dial.dialer.error(), (Error{ErrorKind::connection_refused, ECONNREFUSED}));
@@ -102,7 +102,7 @@ TEST(Dialer, ARefusalSaysMoreThanASilence) {
   for (const List& order : {List{kSix, kServer}, List{kServer, kSix}}) {
     DialBench bench;
     bench.swallow(kSix);
-    Dial dial(bench.endpoint());
+    Dial dial(bench);
     bench.dial(dial, order);
     ASSERT_TRUE(dial.failed());
     EXPECT_EQ(dial.dialer.error().kind, ErrorKind::connection_refused);
@@ -114,7 +114,7 @@ TEST(Dialer, ASilentAddressHasItsOwnTimeout) {
   DialBench bench;
   bench.use_literal();
   bench.swallow(kServer);
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {}), bench.limits.connect_timeout);
   EXPECT_EQ(dial.dialer.error(), (Error{ErrorKind::connection_timeout, ETIMEDOUT}));
 }
@@ -123,7 +123,7 @@ TEST(Dialer, TwoSilentAddressesOverlap) {
   DialBench bench;
   bench.swallow(kSix);
   bench.swallow(kServer);
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), bench.limits.connect_timeout + kAddressRaceDelay);
   EXPECT_EQ(dial.dialer.error().kind, ErrorKind::connection_timeout);
 }
@@ -133,7 +133,7 @@ TEST(Dialer, ConnectTotalEndsEverything) {
   bench.limits.connect_total = Ms{3'000};
   bench.swallow(kSix);
   bench.swallow(kServer);
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), bench.limits.connect_total);
   EXPECT_EQ(dial.dialer.error().kind, ErrorKind::connection_timeout);
   bench.run_for(kRoundTrip);
@@ -144,7 +144,7 @@ TEST(Dialer, AnAddressThatFailsAtOnceCostsNoTime) {
   DialBench bench;
   Server server{bench.network, IpPort{kServer, 80}};
   bench.backend->fails_at_once[SocketAddress(IpPort{kSix, 80}).to_string()] = ENETUNREACH;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   EXPECT_EQ(bench.dial(dial, {kSix, kServer}), kRoundTrip);
   EXPECT_TRUE(dial.connection);
 }
@@ -153,7 +153,7 @@ TEST(Dialer, AnUnreachableNetworkIsAFailureWithItsErrno) {
   DialBench bench;
   bench.use_literal();
   bench.backend->fails_at_once[SocketAddress(IpPort{kServer, 80}).to_string()] = EHOSTUNREACH;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   bench.dial(dial, {});
   EXPECT_EQ(dial.dialer.error(), (Error{ErrorKind::connection_failed, EHOSTUNREACH}));
 }
@@ -163,7 +163,7 @@ TEST(Dialer, CancellingResetsWhatIsUnderWay) {
   bench.swallow(kSix);
   bench.swallow(kServer);
   {
-    Dial dial(bench.endpoint());
+    Dial dial(bench);
     dial.start();
     bench.names.answer(List{kSix, kServer});
     dial.step();
@@ -179,7 +179,7 @@ TEST(Dialer, CancellingResetsWhatIsUnderWay) {
 TEST(Dialer, MayBeStartedAgainAfterAFailure) {
   DialBench bench;
   bench.use_literal();
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   bench.dial(dial, {});
   ASSERT_TRUE(dial.failed());
   Server server{bench.network, IpPort{kServer, 80}};
@@ -192,7 +192,7 @@ TEST(Dialer, MayBeStartedAgainAfterAFailure) {
 TEST(DialerNames, WaitForTheirAnswer) {
   DialBench bench;
   Server server{bench.network, IpPort{kServer, 80}};
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   const Time from = bench.now();
   dial.start();
   bench.run_for(seconds(3));
@@ -204,7 +204,7 @@ TEST(DialerNames, WaitForTheirAnswer) {
 
 TEST(DialerNames, AFailureIsTheDialersToo) {
   DialBench bench;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   dial.start();
   bench.names.answer(fail(ErrorKind::dns_error, -2));
   bench.run_for(kLatency);
@@ -214,7 +214,7 @@ TEST(DialerNames, AFailureIsTheDialersToo) {
 
 TEST(DialerNames, NoAnswerForConnectTotalIsATimeout) {
   DialBench bench;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   const Time from = bench.now();
   dial.start();
   EXPECT_EQ(bench.wait(dial, from), bench.limits.connect_total);
@@ -223,7 +223,7 @@ TEST(DialerNames, NoAnswerForConnectTotalIsATimeout) {
 
 TEST(DialerNames, AFailedConnectAsksAgainAtOnce) {
   DialBench bench;
-  Dial dial(bench.endpoint());
+  Dial dial(bench);
   bench.dial(dial, {kServer});
   ASSERT_TRUE(dial.failed());
   EXPECT_EQ(bench.names.asked.size(), 1U);  // that answer is not a second old
@@ -240,7 +240,7 @@ TEST(DialerNames, AFailedConnectAsksAgainAtOnce) {
 TEST(DialerNames, AnAnswerAfterEndpointAndDialerAreGoneIsDropped) {
   DialBench bench;
   {
-    Dial dial(bench.endpoint());
+    Dial dial(bench);
     dial.start();
   }
   bench.end_endpoint();

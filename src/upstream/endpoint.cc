@@ -16,16 +16,31 @@ void Connection::run() {
   endpoint_.ending_event(*this);
 }
 
-Endpoint::Endpoint(Services services, const config::Upstream& config)
+Endpoint::Endpoint(const Services& services, config::Upstream config)
     : services_(services),
-      config_(config),
-      name_(config.literal || config.scheme == config::Scheme::unix_socket
-                ? Name(services.loop, services.names, config.literal.value_or(IpAddress{}))
-                : Name(services.loop, services.names, config.host)) {}
+      config_(std::move(config)),
+      name_(config_.literal || config_.scheme == config::Scheme::unix_socket
+                ? Name(services.loop, services.names, config_.literal.value_or(IpAddress{}))
+                : Name(services.loop, services.names, config_.host)) {}
 
 Endpoint::~Endpoint() {
+  at_rest_ = nullptr;
   while (!idle_.empty()) discard(idle_.back(), io::CloseHow::reset);
   while (!ending_.empty()) discard(ending_.back(), io::CloseHow::reset);
+}
+
+bool Endpoint::serves(const config::Upstream& upstream) const {
+  config::Upstream alike = upstream;
+  alike.url = config_.url;
+  alike.prefix = config_.prefix;
+  alike.authority = config_.authority;
+  alike.host_policy = config_.host_policy;
+  return alike == config_;
+}
+
+void Endpoint::retire(io::Runnable& at_rest) {
+  at_rest_ = &at_rest;
+  while (!idle_.empty()) discard(idle_.back(), io::CloseHow::reset);
 }
 
 ConnectionPtr Endpoint::unlink(Connection& connection) {
@@ -42,6 +57,7 @@ void Endpoint::discard(Connection& connection, io::CloseHow how) {
   ConnectionPtr owned = unlink(connection);
   io::close(std::move(owned->stream_), how);
   port_freed();
+  if (at_rest_ != nullptr && ending_count_ == 0) services_.loop.ready(*at_rest_);
 }
 
 ConnectionPtr Endpoint::take_idle() {
@@ -63,7 +79,8 @@ void Endpoint::put_idle(ConnectionPtr connection, std::optional<std::uint32_t> h
   const Time now = services_.loop.now();
   Duration limit = early_close_.limit(config_.idle_timeout, now);
   if (hint_s) limit = std::min<Duration>(limit, std::chrono::seconds(*hint_s) - Ms{1'000});
-  if (config_.max_idle == 0 || limit <= Duration::zero() || stream.peer_finished() ||
+  const bool retired = at_rest_ != nullptr;
+  if (retired || config_.max_idle == 0 || limit <= Duration::zero() || stream.peer_finished() ||
       stream.failed()) {
     return drop(std::move(connection));
   }

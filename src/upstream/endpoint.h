@@ -28,12 +28,21 @@ inline constexpr std::size_t kMaxPortWaits = 4'096;  // per endpoint; behind it 
 
 class Endpoint {
  public:
-  Endpoint(Services services, const config::Upstream& config);
+  // Keeps a copy of `config`.
+  Endpoint(const Services& services, config::Upstream config);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   ~Endpoint();  // resets everything that is idle or ending
 
+  // What it was made for. Of an upstream that it serves() as well, only the fields compared there
+  // are the same.
   const config::Upstream& config() const { return config_; }
+  // Whether `upstream`, of another configuration, is this one in all that concerns dialing and
+  // pooling: everything but what is written into requests (authority, prefix, Host).
+  bool serves(const config::Upstream& upstream) const;
+  // No configuration has it any more: resets what is idle, and pools nothing from now on.
+  // `at_rest` is made ready whenever no connection waits for its FIN any more.
+  void retire(io::Runnable& at_rest);
   Services& services() { return services_; }
   Name& name() { return name_; }
 
@@ -79,7 +88,8 @@ class Endpoint {
   void port_freed();
 
   Services services_;
-  const config::Upstream& config_;
+  const config::Upstream config_;
+  io::Runnable* at_rest_ = nullptr;  // set once retired
   Name name_;
   EarlyClose early_close_;
   IntrusiveList<Connection, ConnectionTag> idle_;  // most recently used first

@@ -283,6 +283,52 @@ TEST(CloseWait, BytesOrAResetEndItAtOnce) {
   }
 }
 
+TEST(Retired, ResetsWhatIsIdlePoolsNothingAndTellsWhenNoFinIsAwaited) {
+  PoolBench bench;
+  testing::Owner at_rest;
+  ConnectionPtr held = bench.open();
+  bench.pool_one();
+  bench.endpoint().end(bench.open());
+  bench.endpoint().retire(at_rest);
+  EXPECT_EQ(bench.endpoint().idle_count(), 0U);
+  bench.endpoint().put_idle(std::move(held), std::nullopt);
+  EXPECT_EQ(bench.endpoint().idle_count(), 0U);
+  bench.run_for(2 * kLatency);
+  EXPECT_EQ(bench.server.resets, (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(at_rest.runs, 0);
+  bench.server.peers[2]->finish();
+  bench.run_for(2 * kLatency);
+  EXPECT_EQ(at_rest.runs, 1);
+  EXPECT_FALSE(bench.server.resets[2]);
+}
+
+TEST(Endpoint, ServesAnUpstreamThatDiffersInWhatIsWrittenIntoRequestsOnly) {
+  testing::Bench bench;
+  config::Upstream other = bench.config;
+  other.url = "http://api.test/v2";
+  other.prefix = "/v2";
+  other.authority = "api.test:80";
+  other.host_policy = config::HostPolicy::client;
+  EXPECT_TRUE(bench.endpoint().serves(other));
+  const std::vector<std::function<void(config::Upstream&)>> changes{
+      [](config::Upstream& upstream) { upstream.name = "other"; },
+      [](config::Upstream& upstream) { upstream.scheme = config::Scheme::unix_socket; },
+      [](config::Upstream& upstream) { upstream.host = "b.test"; },
+      [](config::Upstream& upstream) { upstream.literal = kServer; },
+      [](config::Upstream& upstream) { upstream.port = 81; },
+      [](config::Upstream& upstream) { upstream.unix_path = "/a"; },
+      [](config::Upstream& upstream) { upstream.protocol = config::Protocol::http1; },
+      [](config::Upstream& upstream) { upstream.idle_timeout += Ms{1}; },
+      [](config::Upstream& upstream) { upstream.max_idle += 1; },
+      [](config::Upstream& upstream) { upstream.close_wait += Ms{1}; },
+      [](config::Upstream& upstream) { upstream.source_addresses = {kServer}; }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    config::Upstream changed = bench.config;
+    changes[i](changed);
+    EXPECT_FALSE(bench.endpoint().serves(changed)) << i;
+  }
+}
+
 TEST(Endpoint, TakesEverythingWithIt) {
   PoolBench bench;
   bench.pool_one();
@@ -303,8 +349,10 @@ TEST(Endpoint, SpreadsOverItsSourceAddressesOfTheRightFamily) {
   EXPECT_EQ(std::ranges::count(given, one), 2);
   EXPECT_EQ(std::ranges::count(given, two), 2);
   EXPECT_EQ(bench.endpoint().next_source(*IpAddress::parse("fd00::1")), six);
+  bench.end_endpoint();
   bench.config.source_addresses = {one};
   EXPECT_EQ(bench.endpoint().next_source(*IpAddress::parse("fd00::1")), std::nullopt);
+  bench.end_endpoint();
   bench.config.source_addresses = {};
   EXPECT_EQ(bench.endpoint().next_source(kServer), std::nullopt);
 }

@@ -1,7 +1,6 @@
 // What the upstream side of a worker works with.
 #pragma once
 
-#include "base/limits.h"
 #include "base/log.h"
 #include "io/loop.h"
 #include "io/wheel.h"
@@ -25,7 +24,6 @@ struct Services {
   stats::Counters& counters;
   LogBuffer& log;
   NameSource& names;
-  const Limits& limits;
   RoomMaker& room;
 };
 

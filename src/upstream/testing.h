@@ -122,13 +122,13 @@ class Server {
   io::SimPeerListener listener_;
 };
 
+struct Bench;
+
 // A dialer with an owner that steps it, as an exchange does.
 struct Dial {
-  explicit Dial(Endpoint& the_endpoint) : endpoint(the_endpoint) {
-    owner.body = [this] { step(); };
-  }
+  explicit Dial(Bench& bench);  // to its endpoint
   void start() {
-    dialer.start(endpoint, endpoint.services().loop.now());
+    dialer.start(endpoint, limits, endpoint.services().loop.now());
     step();
   }
   void step() {
@@ -144,6 +144,7 @@ struct Dial {
   bool waits() const { return dialer.state() == Dialer::State::port_wait; }
 
   Endpoint& endpoint;
+  const Limits& limits;
   Owner owner;
   Owner quiet;
   Dialer dialer{owner};
@@ -165,8 +166,8 @@ struct Bench {
   }
   Endpoint& endpoint() {
     if (!endpoint_) {
-      endpoint_ = std::make_unique<Endpoint>(
-          Services{loop, wheel, counters, log, names, limits, room}, config);
+      endpoint_ =
+          std::make_unique<Endpoint>(Services{loop, wheel, counters, log, names, room}, config);
     }
     return *endpoint_;
   }
@@ -181,7 +182,7 @@ struct Bench {
   std::uint64_t count(stats::Counter counter) const { return counters.get(counter); }
   // A connection that an exchange would hold.
   ConnectionPtr open() {
-    Dial dial(endpoint());
+    Dial dial(*this);
     dial.start();
     for (int i = 0; i < 100 && !dial.connection; ++i) run_for(kLatency);
     if (dial.connection) dial.connection->stream().set_owner(nullptr);
@@ -211,6 +212,10 @@ struct Bench {
 
   std::unique_ptr<Endpoint> endpoint_;
 };
+
+inline Dial::Dial(Bench& bench) : endpoint(bench.endpoint()), limits(bench.limits) {
+  owner.body = [this] { step(); };
+}
 
 struct DialBench : Bench {
   void swallow(const IpAddress& at) { network.set_fate(IpPort{at, 80}, io::SimFate::black_hole); }

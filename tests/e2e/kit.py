@@ -8,6 +8,7 @@ gateway that forwards everything to one port; its cases are counted from what it
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,8 @@ from support.upstream import free_port  # noqa: E402
 NAMED = {"upstreams": {"u": "http://localhost:{up}"}}  # so that the case of a name with two families can run
 SCRIPTS = {
     "matrix.py": ({}, "--proxy {address} --upstream-port {up}", 240, None),
-    "bugcases.py": (NAMED, "--proxy-port {port} --upstream-port {up} --dual --heavy --emfile --budget 400", 500,
+    "bugcases.py": (NAMED, "--proxy-port {port} --upstream-port {up} --dual --heavy --emfile --budget 400 "
+                            "--reload-cmd 'kill -HUP {pid}'", 500,
                     (r"^ *\d+ PASS ", r"^ *\d+ FAIL ")),
     "smuggle.py": ({"upstream": {"host": "client"}}, "--proxy {address} --backend-port {up}", 900,
                    (r"^OK ", r"^DIFF ")),
@@ -105,7 +107,7 @@ def run_script(kit, name, binary):
     if not gateway.address:
         return 0, [f"the gateway did not start: {gateway.stop()}"]
     port = gateway.address.rsplit(":", 1)[1]
-    words = arguments.format(address=gateway.address, port=port, up=up).split()
+    words = shlex.split(arguments.format(address=gateway.address, port=port, up=up, pid=gateway.process.pid))
     text, code = output_of([sys.executable, str(kit / name), *words], seconds)
     if patterns:
         passed, failed = lines_of(patterns, text)

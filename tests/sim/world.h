@@ -140,12 +140,16 @@ class Lines final : public LogSink {
   std::string text;
 };
 
-class NoNames final : public upstream::NameSource {
+// Knows no name, and says so at once; or waits for the script.
+class Names final : public upstream::NameSource {
  public:
-  void query(io::Loop&, const std::string&,
-             std::function<void(upstream::NameAnswer)> done) override {
-    done(fail(ErrorKind::dns_error, -2));
+  using Done = std::function<void(upstream::NameAnswer)>;
+  void query(io::Loop&, const std::string&, Done done) override {
+    if (!waits) return done(fail(ErrorKind::dns_error, -2));
+    asked.push_back(std::move(done));
   }
+  bool waits = false;
+  std::vector<Done> asked;
 };
 
 class OneDescriptor final : public proxy::Reserve {
@@ -191,18 +195,18 @@ struct Weather {
   unsigned short_writes_percent = 0;
 };
 
+// plain_config() with changes, ready for a gateway.
+inline proxy::SetupPtr make_setup(const std::function<void(config::Config&)>& change) {
+  config::Config config = plain_config();
+  if (change) change(config);
+  return std::make_shared<const proxy::Setup>(std::move(config), "gate");
+}
+
 class World {
  public:
   explicit World(const std::function<void(config::Config&)>& change = {},
                  std::uint32_t max_clients = 10'000, const Weather& the_weather = {})
-      : weather(the_weather),
-        setup(
-            [&] {
-              config::Config config = plain_config();
-              if (change) change(config);
-              return config;
-            }(),
-            "gate") {
+      : weather(the_weather), setup(make_setup(change)) {
     shared.max_clients = max_clients;
     gateway = std::make_unique<proxy::Gateway>(proxy::Gateway::Parts{.loop = loop,
                                                                      .log = log,
@@ -222,13 +226,14 @@ class World {
     run_for(Ms{10});
     EXPECT_EQ(gateway->session_count(), 0U);
     EXPECT_EQ(shared.clients.load(), 0U);
+    EXPECT_EQ(gateway->generations().older(), 0U);
     gateway.reset();
     run_for(Ms{10});
     EXPECT_EQ(network.host(kGate).descriptors, 0U);
   }
 
   Time now() const { return network.now(); }
-  const Limits& limits() const { return setup.config.limits; }
+  const Limits& limits() const { return setup->config.limits; }
   Ms period() const { return sweep_period(limits()); }
   std::uint64_t count(stats::Counter counter) const { return gateway->counters().get(counter); }
 
@@ -278,10 +283,10 @@ class World {
                                       .short_writes_percent = weather.short_writes_percent})};
   Lines lines;
   LogBuffer log{lines, LogFormat::json, Duration::zero()};
-  NoNames names;
+  Names names;
   OneDescriptor reserve{network.host(kGate)};
   proxy::Shared shared;
-  proxy::Setup setup;
+  proxy::SetupPtr setup;  // the latest
   Upstream upstream{network, kUpstream};
   std::vector<std::unique_ptr<Party>> clients;
   std::unique_ptr<proxy::Gateway> gateway;

@@ -1,0 +1,31 @@
+# Whole lives of the gateway in virtual time (docs/testing.md).
+
+build_swarm() {
+  need build unit
+  build_preset sim swarm
+}
+
+#: sim [--seeds N] [--from S] [--replay S] | live N seeds of the simulation, or one again with its timeline
+cmd_sim() {
+  build_swarm
+  exec build/sim/swarm --jobs "$(nproc)" "$@"
+}
+
+#: soak [--hours H | --minutes M] | the simulation with fresh seeds for so long, on all cores
+cmd_soak() {
+  local seconds=3600
+  case "${1:-}" in
+    --hours) seconds=$((${2:?--hours wants a number} * 3600)) ;;
+    --minutes) seconds=$((${2:?--minutes wants a number} * 60)) ;;
+    '') ;;
+    *) echo "usage: ./dev soak [--hours H | --minutes M]" >&2 && return 2 ;;
+  esac
+  build_swarm
+  exec build/sim/swarm --jobs "$(nproc)" --seconds "$seconds"
+}
+
+#: mutants [NAME...] | prove that the simulation can fail: live seeds of deliberately broken gateways until each is caught
+cmd_mutants() {
+  need build unit
+  exec python3 tests/mutants/run.py "$@"
+}
