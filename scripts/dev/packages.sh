@@ -8,6 +8,7 @@ packages_of() {
     tidy) echo python3 clang-format-19 ;;
     deep) echo clang-tidy-19 ;;
     test) echo python3 nodejs curl netcat-openbsd iproute2 procps openssl ;;
+    mutants) echo python3 patch rsync ;;
     bench) echo python3 nodejs wrk nginx-light ;;
     *) return 1 ;;
   esac
@@ -20,6 +21,7 @@ reason_of() {
     tidy) echo "format and style checks" ;;
     deep) echo "clang-tidy" ;;
     test) echo "end-to-end tests: clients, upstreams and network tools" ;;
+    mutants) echo "copies of the sources with deliberate faults" ;;
     bench) echo "load generator and the proxy to compare with" ;;
   esac
 }

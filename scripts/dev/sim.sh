@@ -26,6 +26,23 @@ cmd_soak() {
 
 #: mutants [NAME...] | prove that the simulation can fail: live seeds of deliberately broken gateways until each is caught
 cmd_mutants() {
-  need build unit
+  need build unit mutants
   exec python3 tests/mutants/run.py "$@"
+}
+
+#: coverage [SEEDS] | what the simulation (20 000 seeds) and the unit tests reach of src/: lines and branches
+cmd_coverage() {
+  local seeds=${1:-20000} name objects=()
+  local -x LLVM_PROFILE_FILE=build/coverage/profile/%p.profraw
+  need build unit
+  build_preset coverage
+  rm -rf build/coverage/profile
+  build/coverage/swarm --jobs "$(nproc)" --from 1 --seeds "$seeds"
+  for name in http io route upstream proxy sim; do
+    logged "coverage-$name" "build/coverage/${name}_test"
+    objects+=(-object "build/coverage/${name}_test")
+  done
+  llvm-profdata-19 merge -sparse build/coverage/profile/*.profraw -o build/coverage/profile/all
+  llvm-cov-19 report build/coverage/swarm "${objects[@]}" -instr-profile build/coverage/profile/all \
+    -show-branch-summary -show-region-summary=false -ignore-filename-regex '(_test\.cc|tests/|/usr/|testing\.h)'
 }

@@ -116,6 +116,9 @@ TEST(Stop, AStreamMayEndWithinTheGrace) {
   upstream.send("2\r\na2\r\n0\r\n\r\n");
   world.settle();
   EXPECT_TRUE(client.got.ends_with("0\r\n\r\n"));
+  // Its head had left before the stop and promised more: it is kept as a kept connection is.
+  EXPECT_FALSE(client.saw_end());
+  world.run_for(kStopKeptGrace + world.period());
   EXPECT_TRUE(client.saw_finish());
 }
 
