@@ -1,20 +1,14 @@
-// A chat completion in OpenAI's shape: it thinks first, then speaks twelve tokens, as one JSON
-// object or as a stream of server-sent events that ends with [DONE].
+// A chat completion in OpenAI's shape: it thinks first and says nothing at all meanwhile, then
+// speaks, as one JSON object or as a stream of server-sent events that ends with [DONE].
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
-#include "app/demo_reply.h"
+#include "app/demo_model.h"
 
 namespace hushgate::app {
 
-inline constexpr std::array<std::string_view, 12> kDemoTokens{
-    "Silence",    " is",  " not",    " failure:", " somebody", " was",
-    " thinking,", " and", " nobody", " hung",     " up",       "."};
-
-// POST /v1/chat/completions. `?think=SECONDS`, else the field X-Demo-Think, else timing.think.
+// POST /v1/chat/completions.
 DemoReply chat_reply(const DemoRequest& request, const DemoTiming& timing, std::uint64_t id);
 
 }  // namespace hushgate::app

@@ -29,7 +29,7 @@ DemoReply json_reply(std::uint16_t status, std::string json) {
 
 DemoReply error_reply(std::uint16_t status, std::string_view message) {
   return json_reply(status, fmt::format(R"({{"error":{{"message":"{}","type":"{}",)"
-                                        R"("param":null,"code":null}}}})",
+                                        R"("param":null,"code":null}},"type":"error"}})",
                                         message, error_type(status)));
 }
 

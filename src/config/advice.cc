@@ -1,7 +1,10 @@
 #include "config/advice.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "config/advice_peers.h"
+#include "config/advice_routes.h"
 #include "config/fault.h"
 
 namespace hushgate::config {
@@ -9,16 +12,33 @@ namespace {
 
 constexpr std::uint64_t kDescriptorsPerExchange = 2;  // the client's and the upstream's
 constexpr std::uint64_t kOwnDescriptors = 64;         // listeners, logs, epoll, the reserve
+constexpr Ms kBeyondLoadBalancer{15'000};
 
 std::string count(Ms ms) { return std::to_string(ms.count()); }
 
+bool only_this_machine_connects(const Config& config) {
+  return std::ranges::all_of(config.listen, [](const ListenAddress& listen) {
+    return listen.family == ListenFamily::one && listen.address.ip.unmapped().is_loopback();
+  });
+}
+
 void about_load_balancers(const Config& config, std::vector<std::string>& advice) {
-  if (config.limits.idle_timeout != kLoadBalancerIdle) return;
+  const Ms idle = config.limits.idle_timeout;
+  std::vector<KnownPeer> as_long;
+  for (const KnownPeer& balancer : known_load_balancers()) {
+    const bool can_be_in_front = balancer.name == "nginx" || !only_this_machine_connects(config);
+    if (balancer.idle >= idle && can_be_in_front) as_long.push_back(balancer);
+  }
+  if (as_long.empty()) return;
   advice.push_back(
-      "limits.idleTimeoutMs is " + count(kLoadBalancerIdle) +
-      ", the usual idle timeout of load balancers. Behind one, both may close at the same "
-      "moment, and a request on its way then fails with a 502 there: set it longer than the "
-      "load balancer's, as in 75000. Without one, it is fine.");
+      "limits.idleTimeoutMs is " + count(idle) +
+      ", and these load balancers keep an idle connection to their server as long or longer: " +
+      listed(as_long) +
+      ". Behind one of them it must be the load balancer that closes first, because only who sends "
+      "the requests knows that none is on its way: a request that meets hushgate's close fails as "
+      "a 502 there. Set it longer than theirs, as in " +
+      count(as_long.front().idle + kBeyondLoadBalancer) +
+      ". Without one of them in front, it is fine.");
 }
 
 void about_descriptors(const Config& config, std::uint64_t limit,
@@ -27,9 +47,12 @@ void about_descriptors(const Config& config, std::uint64_t limit,
   const std::uint64_t needed = most * kDescriptorsPerExchange + kOwnDescriptors;
   if (needed > limit && config.limits.max_connections != 0) {
     advice.push_back("limits.maxConnections is " + std::to_string(most) + " and needs up to " +
-                     std::to_string(needed) + " descriptors, but the limit is " +
+                     std::to_string(needed) +
+                     " descriptors (one for each client and one for its upstream connection), but "
+                     "the limit is " +
                      std::to_string(limit) +
-                     ". Raise it (ulimit -n, LimitNOFILE= of systemd) or lower maxConnections.");
+                     ": clients would be answered 503 before maxConnections is reached. Raise the "
+                     "limit (ulimit -n, LimitNOFILE= of systemd) or lower maxConnections.");
   } else if (limit < kLowDescriptorLimit) {
     advice.push_back("the descriptor limit is " + std::to_string(limit) +
                      ", so that there can be " + std::to_string(most) +
@@ -37,15 +60,42 @@ void about_descriptors(const Config& config, std::uint64_t limit,
   }
 }
 
-void about_upstreams(const Config& config, std::vector<std::string>& advice) {
-  for (const Upstream& upstream : config.upstreams) {
-    if (upstream.idle_timeout < kNodeServerIdle) continue;
-    advice.push_back(
-        "upstreams." + upstream.name + ".idleTimeoutMs is " + count(upstream.idle_timeout) +
-        "; a Node server closes idle connections after " + count(kNodeServerIdle) +
-        ". Stay below the upstream's own timeout, or every so often a pooled connection is "
-        "already closed when it is wanted.");
-  }
+void about_pool(const Upstream& upstream, std::vector<std::string>& advice) {
+  if (upstream.max_idle == 0 || upstream.idle_timeout == Upstream{}.idle_timeout) return;
+  std::vector<KnownPeer> racing;
+  std::ranges::copy_if(known_servers(), std::back_inserter(racing), [&](const KnownPeer& server) {
+    return pool_races(upstream.idle_timeout, server.idle);
+  });
+  if (racing.empty()) return;
+  advice.push_back(
+      "upstreams." + upstream.name + ".idleTimeoutMs is " + count(upstream.idle_timeout) +
+      ", and these servers close an idle connection by then: " + listed(racing) +
+      ". Here it must be hushgate that closes first, because it sends the requests: otherwise every "
+      "so often a pooled connection is already closed when it is wanted, and another one has to be "
+      "made (no request is lost by that). In front of " +
+      std::string(racing.front().name) + " set " + count(safe_pool_idle(racing.front().idle)) +
+      ", or have it keep connections longer. `hushgate check --probe` measures what it does.");
+}
+
+bool is_localhost(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host == "localhost" || host.ends_with(".localhost");
+}
+
+void about_itself(const Config& config, const Upstream& upstream,
+                  std::vector<std::string>& advice) {
+  if (upstream.scheme != Scheme::http) return;
+  std::vector<IpAddress> addresses;
+  if (upstream.literal) addresses = {*upstream.literal};
+  if (is_localhost(upstream.host))
+    addresses = {IpAddress::v4(127, 0, 0, 1), *IpAddress::parse("::1")};
+  const bool itself = std::ranges::any_of(addresses, [&](const IpAddress& ip) {
+    return leads_to_itself(config, {.ip = ip, .port = upstream.port});
+  });
+  if (!itself) return;
+  advice.push_back("upstreams." + upstream.name + " is " + quoted(upstream.url) +
+                   ", where hushgate itself listens: a request sent there comes round again and is "
+                   "answered 508. Name the server that is meant.");
 }
 
 void about_trust(const Config& config, std::vector<std::string>& advice) {
@@ -66,6 +116,17 @@ void about_trust(const Config& config, std::vector<std::string>& advice) {
   }
 }
 
+bool accepts(const ListenAddress& listen, const IpPort& address) {
+  if (listen.address.port != address.port) return false;
+  const IpAddress ip = address.ip.unmapped();
+  const IpAddress own = listen.address.ip.unmapped();
+  if (ip == own) return true;
+  const bool of_family = listen.family == ListenFamily::any || ip.family() == own.family();
+  const bool everywhere = listen.family == ListenFamily::any || own.is_any();
+  if (everywhere) return of_family && (ip.is_loopback() || ip.is_any());
+  return of_family && ip.is_any() && own.is_loopback();  // connecting to 0.0.0.0 means loopback
+}
+
 }  // namespace
 
 std::uint32_t effective_max_connections(const Limits& limits, std::uint64_t descriptor_limit) {
@@ -74,11 +135,22 @@ std::uint32_t effective_max_connections(const Limits& limits, std::uint64_t desc
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(descriptor_limit / 5 * 2, 1, kMost));
 }
 
+bool leads_to_itself(const Config& config, const IpPort& address) {
+  return std::ranges::any_of(
+             config.listen,
+             [&](const ListenAddress& listen) { return accepts(listen, address); }) ||
+         (config.admin && accepts(*config.admin, address));
+}
+
 std::vector<std::string> advice(const Config& config, std::uint64_t descriptor_limit) {
   std::vector<std::string> all;
   about_load_balancers(config, all);
   about_descriptors(config, descriptor_limit, all);
-  about_upstreams(config, all);
+  for (const Upstream& upstream : config.upstreams) {
+    about_pool(upstream, all);
+    about_itself(config, upstream, all);
+  }
+  about_routes(config, all);
   about_trust(config, all);
   return all;
 }

@@ -1,7 +1,7 @@
 // Every key of the configuration in one table: what it is called, what it may be, what it is unless
 // told otherwise and what it means. Reading, defaults, environment names, suggestions, the printed
-// settings and the documentation all come from here; the defaults themselves are those of model.h
-// and limits.h.
+// settings, docs/configuration.md and the JSON Schema all come from here (schema_table.cc); the
+// defaults themselves are those of model.h and limits.h.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,12 @@ enum class Kind : std::uint8_t {
   refused,         // known, but not supported by this version
 };
 
+// When a changed value holds.
+enum class Effect : std::uint8_t {
+  reload,   // from SIGHUP on, for exchanges that begin then
+  restart,  // from the next start on: sockets, threads and buffers were made by it
+};
+
 // How a number, choice or boolean is kept: an enumerator's value, milliseconds, a count.
 template <typename Owner>
 struct Field {
@@ -44,6 +50,9 @@ struct Key {
   std::span<const std::string_view> choices{};  // indexed by the enumerator
   std::string_view meaning{};                   // a sentence without its full stop
   std::variant<std::monostate, Field<Config>, Field<Upstream>, Field<Route>> field{};
+  std::string_view pattern{};  // of texts: what JSON Schema asks of them; `load` asks for more
+  std::string_view absent{};   // keys without a field: what holds where it is not given, in words
+  Effect effect = Effect::reload;
 
   // The last part: "idleTimeoutMs".
   constexpr std::string_view name() const { return path.substr(path.rfind('.') + 1); }
@@ -56,6 +65,10 @@ struct Key {
 
 // In the order in which people should meet them; a group comes before its keys.
 std::span<const Key> schema();
+
+// What else people should know about a key, in whole sentences; may be empty (schema_notes.cc).
+std::string_view note(std::string_view path);
+std::span<const std::string_view> noted_paths();
 
 // Null if there is none.
 const Key* find_key(std::string_view path);

@@ -289,7 +289,7 @@ void Session::discard_once() {
 // --- from above
 
 void Session::shed() {
-  HG_ASSERT(may_be_shed());
+  HG_ASSERT(idle() && pending_.empty());  // the kernel may have bytes since it was asked
   context_.counters.add(Counter::clients_shed);
   context_.log.line(context_.loop.now(), LogLevel::warning, "shed")
       .text("client", stream_->peer().to_string())

@@ -30,22 +30,20 @@ class Mutant:
     """A patch: `Title:` and `Caught by:` lines, then a unified diff."""
 
     def __init__(self, path):
-        self.path = path
         self.name = path.stem
-        text = path.read_text()
-        self.title = self.line(text, "Title")
-        self.invariants = re.findall(r"I\d+|crash|peer", self.line(text, "Caught by"))
+        self.text = path.read_text()
+        self.title = self.line("Title")
+        self.invariants = re.findall(r"I\d+|crash|peer", self.line("Caught by"))
 
-    @staticmethod
-    def line(text, key):
-        found = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
+    def line(self, key):
+        found = re.search(rf"^{key}: (.+)$", self.text, re.MULTILINE)
         if not found:
-            sys.exit(f"a patch lacks its line '{key}: ...'")
+            sys.exit(f"{self.name}.patch lacks its line '{key}: ...'")
         return found.group(1)
 
     def apply(self, *options):
-        subprocess.run(["patch", "--quiet", "--no-backup-if-mismatch", "-p1", *options, "-i", self.path],
-                       cwd=COPY, check=True)
+        subprocess.run(["patch", "--quiet", "--no-backup-if-mismatch", "-p1", *options],
+                       cwd=COPY, check=True, input=self.text, text=True)
 
 
 def copy_sources():
