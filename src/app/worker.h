@@ -50,7 +50,7 @@ class Worker {
   class Reserve final : public proxy::Reserve {
    public:
     bool release() override { return descriptor_.release(); }
-    void refill() override { descriptor_.refill(); }
+    bool refill() override { return descriptor_.refill(); }
 
    private:
     io::ReserveDescriptor descriptor_;

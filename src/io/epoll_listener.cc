@@ -73,6 +73,7 @@ EpollListener::Step EpollListener::accept_one() {
   HG_ASSERT(failure != AcceptFailure::broken);
   if (failure == AcceptFailure::nothing_queued) return Step::stop;
   if (failure == AcceptFailure::connection) return Step::more;
+  if (!anyone_queued(fd_.get())) return Step::stop;
   if (handler_.out_of_descriptors()) return Step::more;
   pause();
   return Step::stop;

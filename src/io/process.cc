@@ -43,8 +43,9 @@ bool ReserveDescriptor::release() {
   return had;
 }
 
-void ReserveDescriptor::refill() {
+bool ReserveDescriptor::refill() {
   if (!spare_.valid()) spare_ = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return spare_.valid();
 }
 
 }  // namespace hushgate::io

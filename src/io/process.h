@@ -21,7 +21,7 @@ class ReserveDescriptor {
  public:
   ReserveDescriptor() { refill(); }
   bool release();  // false if there was none
-  void refill();
+  bool refill();   // false if there still is none
 
  private:
   Descriptor spare_;

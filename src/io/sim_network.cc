@@ -240,10 +240,10 @@ void SimNetwork::close_listener(std::unique_ptr<SimListener> listener) {
 }
 
 Result<SimSocket> SimNetwork::accept(SimListener& listener, SimUser* user) {
-  if (listener.queue.empty()) return fail(ErrorKind::none, EAGAIN);
   if (listener.host->descriptors >= listener.host->descriptor_limit) {
-    return fail(ErrorKind::shedding, EMFILE);
+    return fail(ErrorKind::shedding, EMFILE);  // of an empty queue, too, as Linux does
   }
+  if (listener.queue.empty()) return fail(ErrorKind::none, EAGAIN);
   const SimSocket socket = listener.queue.front();
   listener.queue.pop_front();
   end(socket).set_user(user);

@@ -192,9 +192,9 @@ void SimStreamListener::run() {
 
 SimStreamListener::Step SimStreamListener::accept_one() {
   SimNetwork& network = home_.network();
-  if (listener_->queue.empty()) return Step::stop;
   const Result<SimSocket> socket = network.accept(*listener_, nullptr);
   if (!socket) {
+    if (listener_->queue.empty()) return Step::stop;
     if (handler_.out_of_descriptors()) return Step::more;
     pause();
     return Step::stop;

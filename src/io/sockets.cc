@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -115,6 +116,11 @@ AcceptFailure classify_accept(int error) {
     case ENOTSOCK: return AcceptFailure::broken;
     default: return AcceptFailure::connection;
   }
+}
+
+bool anyone_queued(int fd) {
+  pollfd look{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&look, 1, 0) > 0;
 }
 
 int take_socket_error(int fd) {

@@ -67,6 +67,9 @@ enum class AcceptFailure : std::uint8_t {
   broken,      // a mistake of ours
 };
 AcceptFailure classify_accept(int error);
+// Does a connection wait in a listener's queue? accept(2) takes its descriptor first, so without
+// any it says EMFILE of an empty queue too.
+bool anyone_queued(int fd);
 
 // The pending error, which is thereby cleared.
 int take_socket_error(int fd);

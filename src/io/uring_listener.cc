@@ -83,7 +83,7 @@ void UringListener::run() {
   hand_over_completed();
   if (!shortage_ || state_ != State::listening) return;
   shortage_ = false;
-  if (!handler_.out_of_descriptors()) return pause();
+  if (anyone_queued(fd_.get()) && !handler_.out_of_descriptors()) return pause();
   if (state_ == State::listening && !std::exchange(submitted_, true)) host_.arm(*this);
 }
 
@@ -108,7 +108,7 @@ UringListener::Step UringListener::accept_one() {
   const AcceptFailure failure = classify_accept(errno);
   HG_ASSERT(failure != AcceptFailure::broken);
   if (failure == AcceptFailure::connection) return Step::more;
-  if (failure == AcceptFailure::nothing_queued) return Step::stop;
+  if (failure == AcceptFailure::nothing_queued || !anyone_queued(fd_.get())) return Step::stop;
   return handler_.out_of_descriptors() ? Step::more : Step::stop;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/assert.h"
 #include "proxy/errors.h"
 #include "proxy/session.h"
 
@@ -19,10 +20,11 @@ Result<SocketAddress> Gateway::Door::open(const SocketAddress& address) {
 }
 
 void Gateway::Door::close() {
-  if (held_) turn_away(std::move(held_));
   shortage_ = Shortage::closing;
-  if (listener_) listener_->drain_and_close();
   resume_alarm_.cancel();
+  static_cast<ListNode<io::ReadyTag>&>(*this).unlink();  // it may have rung in this turn
+  admit_held();
+  if (listener_) listener_->drain_and_close();
 }
 
 // One more client fits under maxConnections, or an older one made room for it.
@@ -35,7 +37,9 @@ bool Gateway::Door::admit() {
 }
 
 void Gateway::Door::accepted(io::StreamPtr stream) {
-  if (std::exchange(reserve_lent_, false)) return turn_away(std::move(stream));
+  // Whoever the reserve was lent for may have gone, and this one may have a descriptor of its own.
+  const bool on_reserve = std::exchange(reserve_lent_, false) && !gateway_.reserve_.refill();
+  if (on_reserve) return turn_away(std::move(stream));
   if (admit()) return let_in(std::move(stream));
   if (will_not_wait()) return turn_away(std::move(stream));
   held_ = std::move(stream);
@@ -67,13 +71,17 @@ void Gateway::Door::pause() {
 }
 
 void Gateway::Door::run() {
+  HG_ASSERT(shortage_ == Shortage::pausing);
   shortage_ = Shortage::answering;
-  if (held_ && admit()) {
-    let_in(std::move(held_));
-  } else if (held_) {
-    turn_away(std::move(held_));
-  }
+  admit_held();
   listener_->resume();
+}
+
+// Whoever was accepted when there was no room.
+void Gateway::Door::admit_held() {
+  if (!held_) return;
+  if (admit()) return let_in(std::move(held_));
+  turn_away(std::move(held_));
 }
 
 // Told and closed at once: lingering would keep the descriptor that is missing.
@@ -96,7 +104,7 @@ void Gateway::Door::turn_away(io::StreamPtr stream) {
   static_cast<void>(stream->write(pieces));
   stream->finish_writing();
   io::close(std::move(stream), io::CloseHow::fin);
-  gateway_.reserve_.refill();
+  static_cast<void>(gateway_.reserve_.refill());
 }
 
 }  // namespace hushgate::proxy

@@ -35,6 +35,7 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
 
   bool will_not_wait() const { return shortage_ >= Shortage::answering; }
   bool admit();
+  void admit_held();
   void pause();
   void let_in(io::StreamPtr stream);
   void turn_away(io::StreamPtr stream);

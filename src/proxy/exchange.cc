@@ -59,6 +59,7 @@ void Exchange::reset() {
   interims_ = 0;
   surplus_bytes_ = 0;
   response_complete_ = false;
+  tunnel_moved_ = 0;
   client_finished_ = upstream_finished_ = client_shut_ = upstream_shut_ = false;
 }
 

@@ -75,8 +75,9 @@ void Exchange::choose_request_id() {
     request_id = brought->value;
     return;
   }
-  fmt::format_to(std::back_inserter(request_id), "{:016x}{:016x}", context_.random(),
-                 context_.random());
+  const std::uint64_t high = context_.random();
+  const std::uint64_t low = context_.random();
+  fmt::format_to(std::back_inserter(request_id), "{:016x}{:016x}", high, low);
 }
 
 // Ends through `closing`: what follows this head cannot be told.

@@ -48,10 +48,13 @@ bool Gateway::shed_oldest_client() {
   for (const Standing standing : {Standing::fresh, Standing::kept}) {
     SessionList& list = context_.list(standing);
     Session* session = list.empty() ? nullptr : &list.front();
-    while (session != nullptr && !session->may_be_shed()) session = list.next(*session);
-    if (session == nullptr) continue;
-    session->shed();
-    return true;
+    for (int looks = 0; session != nullptr && looks < kMaxShedLooks; ++looks) {
+      if (session->may_be_shed()) {
+        session->shed();
+        return true;
+      }
+      session = list.next(*session);
+    }
   }
   return false;
 }

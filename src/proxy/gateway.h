@@ -31,8 +31,8 @@ class Reserve {
   virtual ~Reserve() = default;
   // Gives the descriptor up; false if there is none.
   virtual bool release() = 0;
-  // Takes one again, if that is possible.
-  virtual void refill() = 0;
+  // Takes one again; false if that is not possible.
+  virtual bool refill() = 0;
 };
 
 class Gateway final : public upstream::RoomMaker {
@@ -82,6 +82,8 @@ class Gateway final : public upstream::RoomMaker {
     std::function<void()> work_;
   };
 
+  // Looks at so many of each list at most: each look asks the kernel.
+  static constexpr int kMaxShedLooks = 64;
   bool shed_oldest_client();
   void check_stopped();
 

@@ -26,9 +26,10 @@ std::unique_ptr<Generation> Generations::make(SetupPtr setup) const {
     const auto found = known.find(upstream.name);
     if (found != known.end() && (*found->second)->serves(upstream)) {
       made->endpoints.push_back(*found->second);
-    } else {
-      made->endpoints.push_back(std::make_shared<upstream::Endpoint>(services_, upstream));
+      continue;
     }
+    made->endpoints.push_back(std::make_shared<upstream::Endpoint>(services_, upstream));
+    if (found != known.end()) made->endpoints.back()->name().inherit((*found->second)->name());
   }
   return made;
 }

@@ -141,6 +141,15 @@ void Name::prefer(const IpAddress& winner) {
   if (found != addresses_.end()) std::rotate(addresses_.begin(), found, found + 1);
 }
 
+void Name::inherit(const Name& before) {
+  if (host_.empty() || host_ != before.host_ || before.state_ != State::known) return;
+  state_ = State::known;
+  addresses_ = before.addresses_;
+  winner_ = before.winner_;
+  asked_at_ = before.asked_at_;
+  answered_at_ = before.answered_at_;
+}
+
 void Name::answered(NameAnswer answer) {
   under_way_ = false;
   if (answer) {

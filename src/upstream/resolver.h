@@ -103,6 +103,8 @@ class Name {
   void doubt(Time now);
   // This address was the first to accept: it is tried first from now on.
   void prefer(const IpAddress& winner);
+  // What is known of the same name by another that goes: an old answer is better than none.
+  void inherit(const Name& before);
   // The last one that accepted.
   const std::optional<IpAddress>& winner() const { return winner_; }
 

@@ -161,10 +161,12 @@ class OneDescriptor final : public proxy::Reserve {
     ++host_.descriptor_limit;
     return true;
   }
-  void refill() override {
-    if (held_) return;
+  bool refill() override {
+    if (held_) return true;
+    if (host_.descriptors >= host_.descriptor_limit) return false;
     held_ = true;
     --host_.descriptor_limit;
+    return true;
   }
 
  private:

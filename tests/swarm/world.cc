@@ -85,10 +85,12 @@ bool SimReserve::release() {
   return true;
 }
 
-void SimReserve::refill() {
-  if (held_) return;
+bool SimReserve::refill() {
+  if (held_) return true;
+  if (host_.descriptors >= host_.descriptor_limit) return false;
   held_ = true;
   --host_.descriptor_limit;
+  return true;
 }
 
 }  // namespace hushgate::swarm

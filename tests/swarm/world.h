@@ -48,7 +48,7 @@ class SimReserve final : public proxy::Reserve {
  public:
   explicit SimReserve(io::SimHost& host) : host_(host) {}
   bool release() override;
-  void refill() override;
+  bool refill() override;
 
  private:
   io::SimHost& host_;
