@@ -10,6 +10,8 @@ packages_of() {
     test) echo python3 nodejs curl netcat-openbsd iproute2 procps openssl ;;
     mutants) echo python3 patch rsync ;;
     bench) echo python3 nodejs wrk nginx-light ;;
+    package) echo binutils dpkg-dev git ;;
+    package_test) echo lintian groff debootstrap systemd-container ;;
     *) return 1 ;;
   esac
 }
@@ -23,6 +25,8 @@ reason_of() {
     test) echo "end-to-end tests: clients, upstreams and network tools" ;;
     mutants) echo "copies of the sources with deliberate faults" ;;
     bench) echo "load generator and the proxy to compare with" ;;
+    package) echo "tools that make packages" ;;
+    package_test) echo "package checks, and a system of its own to install in" ;;
   esac
 }
 

@@ -9,7 +9,6 @@ WITHOUT = {
     "src/base/assert.cc": "ends the process; it has nothing to return",
     # Steps of config::load, whose tables name every message and place: load_*_test.cc.
     "src/config/address_text.cc": "listen addresses and URLs: load_test.cc, load_faults_test.cc",
-    "src/config/advice.cc": "said by `hushgate check`: src/app/check_test.cc",
     "src/config/fault.cc": "places and order of faults: load_places_test.cc",
     "src/config/nearest.cc": "suggestions for unknown keys: load_faults_test.cc",
     "src/config/settings.cc": "scalars of every key: load_test.cc, load_faults_test.cc",

@@ -41,8 +41,9 @@ TEST(Check, PrintsSettingsThatLoadAndAdviceThatTeaches) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->config.limits.grace, Ms{7});
   EXPECT_THAT(result.errors, HasSubstr("hushgate: environment HUSHGATE_X: warning: "));
-  EXPECT_THAT(result.errors,
-              HasSubstr("hushgate: advice: limits.idleTimeoutMs is 60000, the usual idle timeout"));
+  EXPECT_THAT(
+      result.errors,
+      HasSubstr("hushgate: advice: limits.idleTimeoutMs is 60000, and these load balancers"));
   EXPECT_THAT(result.errors, HasSubstr("hushgate: advice: the descriptor limit is 1024"));
 }
 
@@ -70,7 +71,10 @@ TEST(Check, AFileThatCannotBeReadIsAFault) {
               HasSubstr("/nonexistent/x.json: the file cannot be read: No such file or directory"));
   const CheckResult directory = check({.verb = Verb::check, .file = "/"}, {}, 65'536);
   EXPECT_EQ(directory.exit_code, kExitFailed);
-  EXPECT_THAT(directory.errors, HasSubstr("/: the file cannot be read: Is a directory"));
+  EXPECT_THAT(directory.errors, HasSubstr("/: the file cannot be read: Is a directory; give -c the "
+                                          "path of a file in it"));
+  const CheckResult relative = check({.verb = Verb::check, .file = "no/x.json"}, {}, 65'536);
+  EXPECT_THAT(relative.errors, HasSubstr("; -c is looked for from \"/"));
 }
 
 TEST(Check, NeedsNoFile) {

@@ -2,6 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "app/check_probe.h"
+#include "config/fault.h"
 
 namespace hushgate::app {
 namespace {
@@ -10,7 +15,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  hushgate serve -c hushgate.json\n"
     "  hushgate serve --listen 127.0.0.1:8787 --upstream http://127.0.0.1:3000\n"
-    "  hushgate check -c hushgate.json\n"
+    "  hushgate serve -c hushgate.json --watch\n"
+    "  hushgate check -c hushgate.json --probe\n"
     "\n"
     "Settings come from the file, then the environment (HUSHGATE_IDLE_TIMEOUT_MS=...), then the "
     "command line;\n"
@@ -26,6 +32,9 @@ struct Given {
   std::vector<std::string> workers;
   std::vector<std::string> backend;
   std::vector<std::string> set;
+  bool watch = false;
+  bool probe = false;
+  std::vector<std::string> probe_wait;
 };
 
 void add_options_of_demo(CLI::App& command, Given& given) {
@@ -59,6 +68,24 @@ void add_options(CLI::App& command, Given& given) {
   add_options_of_demo(command, given);
 }
 
+void add_options_of_serve(CLI::App& command, Given& given) {
+  add_options(command, given);
+  command.add_flag("--watch", given.watch,
+                   "Read the file again whenever it changes, as SIGHUP does");
+}
+
+void add_options_of_check(CLI::App& command, Given& given) {
+  add_options(command, given);
+  command.add_flag("--probe", given.probe,
+                   "Ask each upstream: does it resolve, accept, answer HEAD, and how long does it "
+                   "keep an idle connection");
+  command
+      .add_option("--probe-wait-ms", given.probe_wait,
+                  "How long --probe waits for an answer, and then for the close (default 10000)")
+      ->expected(1)
+      ->type_name("MS");
+}
+
 std::optional<std::string> first(const std::vector<std::string>& values) {
   if (values.empty()) return std::nullopt;
   return values.front();
@@ -76,6 +103,33 @@ UsageError usage(std::string what, const std::string& of_command) {
   const std::string help =
       of_command.empty() ? "hushgate help" : "hushgate " + of_command + " --help";
   return {"hushgate: " + std::move(what) + "\nTry `" + help + "`.\n"};
+}
+
+// The milliseconds of --probe-wait-ms; nothing if that is no such number.
+std::optional<Ms> probe_wait_of(const Given& given) {
+  if (given.probe_wait.empty()) return ProbeOptions{}.wait;
+  const std::string& text = given.probe_wait.front();
+  std::int64_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (ms < 1 || Ms{ms} > kMaxProbeWait) return std::nullopt;
+  return Ms{ms};
+}
+
+// What serve and check have beside the settings.
+std::optional<UsageError> add_own(const Given& given, const std::string& name, Command& command) {
+  if (given.watch && !command.file) return usage("--watch wants -c FILE: what it watches", name);
+  if (given.watch) command.watch = Watch::yes;
+  if (!given.probe_wait.empty() && !given.probe) {
+    return usage("--probe-wait-ms goes with --probe", name);
+  }
+  if (!given.probe) return std::nullopt;
+  command.probe_wait = probe_wait_of(given);
+  if (command.probe_wait) return std::nullopt;
+  return usage("--probe-wait-ms is " + config::quoted(given.probe_wait.front()) +
+                   "; it must be a whole number of milliseconds from 1 to " +
+                   std::to_string(kMaxProbeWait.count()),
+               name);
 }
 
 std::expected<Command, UsageError> command_of(Verb verb, const std::string& name,
@@ -98,6 +152,7 @@ std::expected<Command, UsageError> command_of(Verb verb, const std::string& name
     return std::unexpected(
         usage(name + " wants -c FILE, or --listen ADDRESS --upstream URL", name));
   }
+  if (auto wrong = add_own(given, name, command)) return std::unexpected(std::move(*wrong));
   return command;
 }
 
@@ -113,16 +168,18 @@ std::expected<Command, UsageError> parse_command_line(const std::vector<std::str
   CLI::App* serve = app.add_subcommand("serve", "Run the gateway in the foreground");
   CLI::App* check =
       app.add_subcommand("check", "Check the settings, print them all, and give advice");
+  CLI::App* schema =
+      app.add_subcommand("schema", "Print a JSON Schema of the file, for editors and pipelines");
   CLI::App* demo = app.add_subcommand("demo", "Run a gateway in front of a built-in upstream");
   CLI::App* version = app.add_subcommand("version", "Print the version");
   CLI::App* help = app.add_subcommand("help", "Say this");
   app.require_subcommand(0, 1);
-  add_options(*serve, given);
-  add_options(*check, given);
+  add_options_of_serve(*serve, given);
+  add_options_of_check(*check, given);
   add_options_of_demo(*demo, given);
 
   const std::pair<CLI::App*, Verb> verbs[] = {
-      {serve, Verb::serve}, {check, Verb::check}, {demo, Verb::demo}};
+      {serve, Verb::serve}, {check, Verb::check}, {schema, Verb::schema}, {demo, Verb::demo}};
   std::string topic;
   help->add_option("command", topic, "The command to explain");
   const std::string general = app.help();
@@ -153,7 +210,8 @@ std::expected<Command, UsageError> parse_command_line(const std::vector<std::str
   for (const auto& [command, verb] : verbs) {
     if (command->parsed()) return command_of(verb, command->get_name(), given);
   }
-  return std::unexpected(usage("a command is missing: serve, check, demo, version or help", ""));
+  return std::unexpected(
+      usage("a command is missing: serve, check, schema, demo, version or help", ""));
 }
 
 }  // namespace hushgate::app

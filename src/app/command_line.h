@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "config/load.h"
 
 namespace hushgate::app {
@@ -19,18 +20,23 @@ inline constexpr int kExitUsage = 2;
 enum class Verb : std::uint8_t {
   serve,
   check,
+  schema,
   demo,  // without a file: `overrides` only
   version,
   help,  // print `text`, exit 0
 };
+
+enum class Watch : std::uint8_t { no, yes };
 
 struct Command {
   Verb verb = Verb::help;
   std::optional<std::string> file{};          // -c
   std::optional<std::string> upstream_url{};  // --upstream
   std::vector<config::Override>
-      overrides{};     // --listen, --admin, --workers, --backend, --set, in that order
-  std::string text{};  // of help
+      overrides{};                 // --listen, --admin, --workers, --backend, --set, in that order
+  Watch watch = Watch::no;         // --watch, of serve; then there is a `file`
+  std::optional<Ms> probe_wait{};  // of check: --probe, with what --probe-wait-ms says
+  std::string text{};              // of help
 };
 
 // Wrong usage: says what is wrong and how to get help, ends with a line break. Exit code 2.

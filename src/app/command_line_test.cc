@@ -80,6 +80,22 @@ TEST(CommandLine, VersionAndHelpAreCommandsAndFlags) {
   }
 }
 
+TEST(CommandLine, ServeWatchesItsFileIfAsked) {
+  EXPECT_EQ(parse_command_line({"serve", "-c", "x"})->watch, Watch::no);
+  EXPECT_EQ(parse_command_line({"serve", "--watch", "-c", "x"})->watch, Watch::yes);
+}
+
+TEST(CommandLine, CheckProbesIfAskedAndAsLongAsAsked) {
+  EXPECT_EQ(parse_command_line({"check", "-c", "x"})->probe_wait, std::nullopt);
+  EXPECT_EQ(parse_command_line({"check", "-c", "x", "--probe"})->probe_wait, Ms{10'000});
+  for (const int ms : {1, 3'600'000}) {
+    const auto command =
+        parse_command_line({"check", "--probe-wait-ms", std::to_string(ms), "--probe", "-c", "x"});
+    ASSERT_TRUE(command) << command.error().text;
+    EXPECT_EQ(command->probe_wait, Ms{ms});
+  }
+}
+
 TEST(CommandLine, WrongUsageSaysWhatAndWhereHelpIs) {
   const std::initializer_list<std::pair<std::vector<std::string>, const char*>> cases{
       {{}, "a command is missing"},
@@ -96,6 +112,13 @@ TEST(CommandLine, WrongUsageSaysWhatAndWhereHelpIs) {
       {{"demo", "-c", "a"}, "-c"},
       {{"demo", "--upstream", "http://h"}, "--upstream"},
       {{"version", "serve"}, "serve"},
+      {{"serve", "--listen", ":1", "--upstream", "http://h", "--watch"}, "--watch wants -c FILE"},
+      {{"check", "-c", "a", "--watch"}, "--watch"},
+      {{"serve", "-c", "a", "--probe"}, "--probe"},
+      {{"check", "-c", "a", "--probe-wait-ms", "5"}, "--probe-wait-ms goes with --probe"},
+      {{"check", "-c", "a", "--probe", "--probe-wait-ms", "0"}, "from 1 to 3600000"},
+      {{"check", "-c", "a", "--probe", "--probe-wait-ms", "3600001"}, "is \"3600001\""},
+      {{"check", "-c", "a", "--probe", "--probe-wait-ms", "5s"}, "is \"5s\""},
   };
   for (const auto& [arguments, words] : cases) {
     const auto command = parse_command_line(arguments);

@@ -1,4 +1,4 @@
-// `hushgate demo`: a gateway in front of a built-in upstream, and a tour to try it with.
+// `hushgate demo`: a gateway in front of built-in upstreams, and a tour to try it with.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,31 @@
 
 namespace hushgate::app {
 
+inline constexpr std::uint16_t kDemoPort = 8'787;  // unless it is taken, or another was asked for
+
 struct DemoOptions {
   std::vector<std::string> environment{};     // "NAME=value", as config::Input has it
   std::vector<config::Override> overrides{};  // --listen and the like
 };
 
-// The settings of the demo as a file would say them.
-std::string demo_settings(std::uint16_t upstream_port);
+struct DemoPorts {
+  std::uint16_t gateway = 0;  // 0: the kernel chooses
+  std::uint16_t kept = 0;     // of the upstreams, by their manners
+  std::uint16_t closing = 0;
+  std::uint16_t mortal = 0;
+};
 
-// What to try, and what to look for. Begins with `settings`.
-std::string demo_tour(const config::Config& config, const std::string& settings);
+// The settings of the demo as a file would say them.
+std::string demo_settings(const DemoPorts& ports);
 
 // Serves with these settings until told to stop; calls the second with the gateway's address once
 // it accepts connections.
 using Serve =
     std::function<int(const config::Config&, const std::function<void(const SocketAddress&)>&)>;
 
-// Starts the upstream, runs `serve`, and prints the tour to standard output once it is ready. The
-// exit code: serve's, or 1 with the faults on standard error.
+// Starts the upstreams, runs `serve`, and prints the settings and the tour to standard output once
+// it is ready. Where nobody said where to listen and kDemoPort is taken, it takes a free port and
+// says so. The exit code: serve's, or 1 with the faults on standard error.
 int run_demo(const DemoOptions& options, const Serve& serve);
 
 }  // namespace hushgate::app

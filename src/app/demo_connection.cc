@@ -4,67 +4,23 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <iterator>
 #include <utility>
 
+#include "app/demo_bytes.h"
+#include "app/demo_head.h"
+#include "app/demo_socket.h"
 #include "http/framing.h"
 #include "http/parser.h"
 
 namespace hushgate::app {
 namespace {
 
-constexpr std::uint16_t kNoContent = 204;
+constexpr std::size_t kNumberedPieceBytes = 64 * 1'024;
 
 http::TrailerBounds trailer_bounds() {
   const Limits limits;
   return {limits.max_header_bytes, limits.max_headers};
-}
-
-std::string_view reason_of(std::uint16_t status) {
-  switch (status) {
-    case 200: return "OK";
-    case 201: return "Created";
-    case 204: return "No Content";
-    case 400: return "Bad Request";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 413: return "Content Too Large";
-    case 414: return "URI Too Long";
-    case 431: return "Request Header Fields Too Large";
-    case 501: return "Not Implemented";
-    case 505: return "HTTP Version Not Supported";
-    case 507: return "Insufficient Storage";
-    default: return "";
-  }
-}
-
-std::uint16_t status_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::target_too_long: return 414;
-    case ErrorKind::head_too_large: return 431;
-    case ErrorKind::unknown_transfer_coding: return 501;
-    case ErrorKind::version_not_supported: return 505;
-    default: return 400;
-  }
-}
-
-std::int64_t unix_now_s() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-// IMF-fixdate (RFC 9110 section 5.6.7).
-std::string http_date(std::int64_t unix_s) {
-  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const std::time_t seconds = unix_s;
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", kDays[utc.tm_wday], utc.tm_mday,
-                     kMonths[utc.tm_mon], utc.tm_year + 1'900, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace
@@ -80,8 +36,9 @@ DemoConnection::DemoConnection(const DemoHouse& house, io::StreamPtr stream)
   house_.loop.ready(*this);
 }
 
-void DemoConnection::stop() {
+void DemoConnection::stop(io::CloseHow how) {
   stage_ = Stage::stopping;
+  how_ = how;
   house_.loop.ready(*this);
 }
 
@@ -91,17 +48,17 @@ void DemoConnection::after_run() {
 
 io::Task<> DemoConnection::live() {
   co_await *this;  // nothing may end before the constructor has
-  while (keep_ == Keep::yes && !over()) {
+  while (keep_ == DemoKeep::yes && !over()) {
     const Heard heard = co_await hear();
     if (heard == Heard::nothing) break;
-    if (heard == Heard::refusal) keep_ = Keep::no;
+    if (heard == Heard::refusal) keep_ = DemoKeep::no;
     const DemoOutcome outcome = co_await answer();
     end_request(outcome);
     if (outcome != DemoOutcome::answered) break;
   }
   if (!over()) co_await linger();
   alarm_.cancel();
-  io::close(std::move(stream_), io::CloseHow::fin);
+  io::close(std::move(stream_), how_);
 }
 
 io::Task<DemoConnection::Heard> DemoConnection::hear() {
@@ -117,10 +74,30 @@ io::Task<DemoConnection::Heard> DemoConnection::hear() {
   request_id_ = house_.pages.ledger().begin(head_, house_.loop.now());
   heard = co_await hear_body(due);
   if (heard != Heard::request) co_return heard;
-  reply_ = house_.pages.answer(
-      {.head = head_, .body = body_, .body_bytes = body_bytes_, .unix_s = unix_now_s()},
-      request_id_, house_.loop.now());
+  ++requests_;
+  compose();
   co_return Heard::request;
+}
+
+// Has a page answer the request, or the manner.
+void DemoConnection::compose() {
+  if (house_.manner == DemoManner::closing && requests_ > 1) {
+    reply_ = {.play = DemoPlay::drop};
+    return;
+  }
+  std::string_view path = head_.path;
+  const std::string_view prefix = prefix_of(house_.manner);
+  if (path.starts_with(prefix)) path.remove_prefix(prefix.size());
+  reply_ = house_.pages.answer({.head = head_,
+                                .path = path,
+                                .body = body_,
+                                .body_bytes = body_bytes_,
+                                .sha1 = sha1_.finish(),
+                                .unix_s = unix_now_s()},
+                               house_.manner, request_id_, house_.loop.now());
+  std::size_t tokens = 0;
+  for (const DemoStep& step : reply_.steps) tokens += step.tokens;
+  house_.pages.ledger().will_speak(request_id_, tokens);
 }
 
 io::Task<DemoConnection::Heard> DemoConnection::hear_head(Time due) {
@@ -150,9 +127,10 @@ bool DemoConnection::accept_head(const http::Scan& scan) {
     return false;
   }
   framing_ = *framing;
-  if (head_.version == http::Version::http10 || head_.connection.close) keep_ = Keep::no;
+  if (head_.version == http::Version::http10 || head_.connection.close) keep_ = DemoKeep::no;
   body_.clear();
   body_bytes_ = 0;
+  sha1_ = {};
   chunked_ = http::ChunkedDecoder(trailer_bounds());
   trailers_.clear();
   return true;
@@ -205,16 +183,32 @@ DemoConnection::Body DemoConnection::take_body() {
 void DemoConnection::keep_body(std::string_view piece) {
   body_ += piece.substr(0, kMaxDemoBodyBytes - body_.size());
   body_bytes_ += piece.size();
+  sha1_.update(piece);
 }
 
 DemoConnection::Heard DemoConnection::refuse(ErrorKind kind) {
-  reply_ = error_reply(status_of(kind), "The request could not be understood.");
+  reply_ = error_reply(demo_status_of(kind), "The request could not be understood.");
   head_.method = http::Method::other;  // the refusal has its body, whatever was asked
   head_.version = http::Version::http11;
   return Heard::refusal;
 }
 
 io::Task<DemoOutcome> DemoConnection::answer() {
+  DemoOutcome outcome = DemoOutcome::dropped;
+  switch (reply_.play) {
+    case DemoPlay::steps: outcome = co_await play_steps(); break;
+    case DemoPlay::numbered: outcome = co_await play_numbered(); break;
+    case DemoPlay::socket: outcome = co_await play_socket(); break;
+    case DemoPlay::drop: break;
+    case DemoPlay::die: house_.keeper.die(reply_.away); break;
+  }
+  // A head that promised to keep the connection has left already.
+  const bool was_post = head_.method == http::Method::post;
+  if (house_.manner == DemoManner::closing && was_post) keep_ = DemoKeep::no;
+  co_return outcome;
+}
+
+io::Task<DemoOutcome> DemoConnection::play_steps() {
   for (std::size_t i = 0; i < reply_.steps.size(); ++i) {
     const Time due = house_.loop.now() + reply_.steps[i].after;
     const bool waited = co_await wait_until(due);
@@ -223,6 +217,7 @@ io::Task<DemoOutcome> DemoConnection::answer() {
     if (head_.method != http::Method::head) write_step(i);
     const bool sent = co_await flush();
     if (!sent) co_return DemoOutcome::cancelled;
+    house_.pages.ledger().spoke(request_id_, reply_.steps[i].tokens);
     if (head_.method == http::Method::head) break;
   }
   co_return DemoOutcome::answered;
@@ -239,25 +234,41 @@ void DemoConnection::write_step(std::size_t index) {
   if (index + 1 == reply_.steps.size()) output_ += http::kLastChunk;
 }
 
+io::Task<DemoOutcome> DemoConnection::play_numbered() {
+  write_head();
+  const std::uint64_t count = head_.method == http::Method::head ? 0 : reply_.numbered_bytes;
+  std::uint64_t offset = 0;
+  do {
+    const std::size_t piece = std::min<std::uint64_t>(count - offset, kNumberedPieceBytes);
+    write_numbered(offset, piece, output_);
+    offset += piece;
+    const bool sent = co_await flush();
+    if (!sent) co_return DemoOutcome::cancelled;
+    house_.loop.ready_next_turn(*this);  // a fast receiver does not hold up the others
+    co_await *this;
+  } while (offset < count);
+  co_return DemoOutcome::answered;
+}
+
+io::Task<DemoOutcome> DemoConnection::play_socket() {
+  keep_ = DemoKeep::no;
+  write_head();
+  DemoFrameEcho frames;
+  for (;;) {
+    frames.feed(std::exchange(input_, {}), output_);
+    const bool sent = co_await flush();
+    if (!sent) co_return DemoOutcome::cancelled;
+    if (frames.closed()) co_return DemoOutcome::answered;
+    const bool more = co_await more_input(kNever);
+    if (!more) co_return DemoOutcome::cancelled;
+    house_.loop.ready_next_turn(*this);
+    co_await *this;
+  }
+}
+
 void DemoConnection::write_head() {
-  const auto out = std::back_inserter(output_);
-  fmt::format_to(out, "HTTP/1.1 {} {}\r\nDate: {}\r\n", reply_.status, reason_of(reply_.status),
-                 http_date(unix_now_s()));
-  if (!reply_.content_type.empty()) {
-    fmt::format_to(out, "Content-Type: {}\r\n", reply_.content_type);
-  }
-  output_ += reply_.fields;
-  if (reply_.steps.size() > 1) {
-    if (head_.version == http::Version::http11) output_ += "Transfer-Encoding: chunked\r\n";
-  } else if (reply_.status != kNoContent) {
-    fmt::format_to(out, "Content-Length: {}\r\n", reply_.steps.front().text.size());
-  }
-  if (keep_ == Keep::no) {
-    output_ += "Connection: close\r\n\r\n";
-    return;
-  }
-  const auto idle = std::chrono::floor<std::chrono::seconds>(house_.timing.idle_timeout);
-  fmt::format_to(out, "Connection: keep-alive\r\nKeep-Alive: timeout={}\r\n\r\n", idle.count());
+  write_demo_head(reply_, head_.version, keep_,
+                  std::chrono::floor<std::chrono::seconds>(house_.timing.idle_timeout), output_);
 }
 
 void DemoConnection::end_request(DemoOutcome outcome) {

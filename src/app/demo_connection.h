@@ -1,11 +1,12 @@
 // A client's connection at the demo's upstream: an HTTP/1.1 server that keeps connections as Node
-// does. Its coroutine hears a request, plays the reply, and begins again.
+// does, or as its manner says. Its coroutine hears a request, plays the reply, and begins again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "app/demo_head.h"
 #include "app/demo_pages.h"
 #include "http/chunked.h"
 #include "http/head.h"
@@ -29,6 +30,8 @@ class DemoConnectionKeeper {
   virtual void ended(DemoConnection& connection) = 0;
   // A request is over.
   virtual void told(const DemoEvent& event) = 0;
+  // The upstream is to be gone for so long; stop() is called on every connection before it returns.
+  virtual void die(Ms away) = 0;
 
  protected:
   ~DemoConnectionKeeper() = default;
@@ -40,6 +43,7 @@ struct DemoHouse {
   DemoPages& pages;
   DemoConnectionKeeper& keeper;
   DemoTiming timing;
+  DemoManner manner;
 };
 
 class DemoConnection final : public io::Wakeup {
@@ -47,8 +51,8 @@ class DemoConnection final : public io::Wakeup {
   // Begins with its next run. Must be told to stop() and have ended before it is destroyed.
   DemoConnection(const DemoHouse& house, io::StreamPtr stream);
 
-  // Ends in its next run, wherever it is.
-  void stop();
+  // Ends in its next run, wherever it is, and closes like this.
+  void stop(io::CloseHow how);
 
  private:
   enum class Heard : std::uint8_t {
@@ -58,13 +62,15 @@ class DemoConnection final : public io::Wakeup {
   };
   enum class Body : std::uint8_t { more, whole, malformed };
   enum class Stage : std::uint8_t { living, stopping };
-  enum class Keep : std::uint8_t { yes, no };
 
   io::Task<> live();
   io::Task<Heard> hear();
   io::Task<Heard> hear_head(Time due);
   io::Task<Heard> hear_body(Time due);
   io::Task<DemoOutcome> answer();
+  io::Task<DemoOutcome> play_steps();
+  io::Task<DemoOutcome> play_numbered();
+  io::Task<DemoOutcome> play_socket();
   io::Task<bool> more_input(Time due);
   io::Task<bool> flush();
   io::Task<bool> wait_until(Time due);
@@ -77,6 +83,7 @@ class DemoConnection final : public io::Wakeup {
   Body take_body();
   void keep_body(std::string_view piece);
   Heard refuse(ErrorKind kind);
+  void compose();
   void write_head();
   void write_step(std::size_t index);
   void end_request(DemoOutcome outcome);
@@ -97,10 +104,13 @@ class DemoConnection final : public io::Wakeup {
   http::Trailers trailers_;
   std::string body_;
   std::uint64_t body_bytes_ = 0;
+  DemoSha1 sha1_;  // of the body
 
+  std::size_t requests_ = 0;  // understood on this connection
   std::uint64_t request_id_ = 0;
   DemoReply reply_;
-  Keep keep_ = Keep::yes;
+  DemoKeep keep_ = DemoKeep::yes;
+  io::CloseHow how_ = io::CloseHow::fin;
   io::Task<> life_;
 };
 

@@ -12,7 +12,9 @@ namespace {
 constexpr std::array<std::string_view, 10> kMethodNames{
     "GET", "HEAD", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "other"};
 
-bool only_looks(std::string_view path) { return path == "/count" || path == "/events"; }
+bool only_looks(std::string_view path) {
+  return path == "/count" || path == "/events" || path == "/tour";
+}
 
 }  // namespace
 
@@ -22,13 +24,16 @@ std::string_view name_of(DemoOutcome outcome) {
     case DemoOutcome::answered: return "answered";
     case DemoOutcome::cancelled: return "cancelled";
     case DemoOutcome::cut: return "cut";
+    case DemoOutcome::dropped: return "dropped";
   }
   return "";
 }
 
 std::string DemoEvent::to_string() const {
-  return fmt::format("{} {} {} after {:.1f} s", method, target, name_of(outcome),
-                     to_ms(ended - begun) / 1'000);
+  std::string text = fmt::format("{} {} {} after {:.1f} s", method, target, name_of(outcome),
+                                 to_ms(ended - begun) / 1'000);
+  if (of_tokens > 0) text += fmt::format(", {} of {} tokens spoken", tokens, of_tokens);
+  return text;
 }
 
 std::uint64_t DemoLedger::begin(const http::RequestHead& head, Time now) {
@@ -46,11 +51,24 @@ std::uint64_t DemoLedger::begin(const http::RequestHead& head, Time now) {
 }
 
 const DemoEvent* DemoLedger::end(std::uint64_t id, DemoOutcome outcome, Time now) {
-  const auto found = std::ranges::find(events_, id, &DemoEvent::id);
-  if (found == events_.end()) return nullptr;
+  DemoEvent* const found = find(id);
+  if (found == nullptr) return nullptr;
   found->outcome = outcome;
   found->ended = now;
-  return &*found;
+  return found;
+}
+
+void DemoLedger::will_speak(std::uint64_t id, std::size_t tokens) {
+  if (DemoEvent* const found = find(id)) found->of_tokens = tokens;
+}
+
+void DemoLedger::spoke(std::uint64_t id, std::size_t tokens) {
+  if (DemoEvent* const found = find(id)) found->tokens += tokens;
+}
+
+DemoEvent* DemoLedger::find(std::uint64_t id) {
+  const auto found = std::ranges::find(events_, id, &DemoEvent::id);
+  return found == events_.end() ? nullptr : &*found;
 }
 
 std::string DemoLedger::counts_json() const {
@@ -68,9 +86,13 @@ std::string DemoLedger::events_json(Time now) const {
   for (const DemoEvent& event : events_) {
     const Time until = event.outcome == DemoOutcome::serving ? now : event.ended;
     json += json.size() > 1 ? ",\n " : "";
-    json += fmt::format(R"({{"request":{},"method":{},"target":{},"outcome":"{}","ms":{:.0f}}})",
+    json += fmt::format(R"({{"request":{},"method":{},"target":{},"outcome":"{}","ms":{:.0f})",
                         event.id, json_string(event.method), json_string(event.target),
                         name_of(event.outcome), to_ms(until - event.begun));
+    if (event.of_tokens > 0) {
+      json += fmt::format(R"(,"tokens":{},"of_tokens":{})", event.tokens, event.of_tokens);
+    }
+    json += '}';
   }
   return json + ']';
 }

@@ -22,6 +22,7 @@ enum class DemoOutcome : std::uint8_t {
   answered,   // the whole reply was handed to the kernel
   cancelled,  // the connection died before that
   cut,        // the connection ended inside the request's body
+  dropped,    // the upstream itself ended the connection, as it does for show
 };
 
 std::string_view name_of(DemoOutcome outcome);
@@ -32,26 +33,34 @@ struct DemoEvent {
   std::string target{};
   DemoOutcome outcome = DemoOutcome::serving;
   Time begun{};
-  Time ended{};  // unless serving
+  Time ended{};               // unless serving
+  std::size_t tokens = 0;     // that a model has spoken so far
+  std::size_t of_tokens = 0;  // that it was to speak; 0: this is no model
 
-  std::string to_string() const;  // "POST /slow?seconds=60 cancelled after 2.0 s"
+  // "POST /v1/messages cancelled after 2.0 s, 7 of 12 tokens spoken"
+  std::string to_string() const;
 };
 
 class DemoLedger {
  public:
   // A request's head has come. Returns its id, from 1 on.
   std::uint64_t begin(const http::RequestHead& head, Time now);
-  // The same, once it is over. The event; null if it is forgotten already.
+  // A model is about to answer it, or has spoken more. Forgotten requests may be named.
+  void will_speak(std::uint64_t id, std::size_t tokens);
+  void spoke(std::uint64_t id, std::size_t tokens);
+  // The request is over. The event; null if it is forgotten already.
   const DemoEvent* end(std::uint64_t id, DemoOutcome outcome, Time now);
 
   // {"GET":1,"POST":2,"total":3}: requests whose head has come, by method; unknown methods are
-  // "other". Those for /count and /events are not counted, so that looking changes nothing.
+  // "other". Those for /count, /events and /tour are not counted, so that looking changes nothing.
   std::string counts_json() const;
   // The last requests, oldest first, one a line.
   std::string events_json(Time now) const;
 
  private:
   static constexpr std::size_t kMethods = static_cast<std::size_t>(http::Method::other) + 1;
+
+  DemoEvent* find(std::uint64_t id);
 
   std::array<std::uint64_t, kMethods> counts_{};
   std::deque<DemoEvent> events_;

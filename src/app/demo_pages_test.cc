@@ -3,134 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "app/demo_chat.h"
-#include "config/json.h"
-#include "http/parser.h"
+#include "app/demo_bytes.h"
+#include "app/demo_pages_testing.h"
 
 namespace hushgate::app {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using testing::is_json;
+using ::testing::Not;
 
-class DemoPagesTest : public testing::Test {
- protected:
-  DemoReply ask(const std::string& request_line, std::string_view body = {},
-                const std::string& fields = {}) {
-    const std::string bytes = request_line + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
-    http::RequestHead head;
-    EXPECT_TRUE(http::parse_request_head(bytes, head)) << request_line;
-    last_id_ = pages_.ledger().begin(head, now_);
-    return pages_.answer({.head = head,
-                          .body = body.substr(0, kMaxDemoBodyBytes),
-                          .body_bytes = body.size(),
-                          .unix_s = 1'700'000'000},
-                         last_id_, now_);
-  }
-  std::string body(const std::string& request_line, std::string_view body = {}) {
-    return ask(request_line, body).steps.front().text;
-  }
-  std::uint16_t status(const std::string& request_line, std::string_view body = {}) {
-    return ask(request_line, body).status;
-  }
-
-  Time now_{};
-  std::uint64_t last_id_ = 0;
-  DemoPages pages_{DemoTiming{}};
-};
-
-constexpr const char* kChat = "POST /v1/chat/completions";
-
-bool is_json(std::string_view text) { return config::parse_json(text).faults.empty(); }
-
-// The JSON of each event; "[DONE]" stays as it is.
-std::vector<std::string> events_of(const DemoReply& reply) {
-  std::string all;
-  for (const DemoStep& step : reply.steps) all += step.text;
-  std::vector<std::string> events;
-  for (std::size_t at = 0; at < all.size();) {
-    const std::size_t end = all.find("\n\n", at);
-    EXPECT_NE(end, std::string::npos);
-    EXPECT_EQ(all.substr(at, 6), "data: ");
-    events.push_back(all.substr(at + 6, end - at - 6));
-    at = end + 2;
-  }
-  return events;
-}
-
-TEST_F(DemoPagesTest, AStreamThinksFirstThenSpeaksTwelveTokensAndSaysDone) {
-  const DemoReply reply = ask(kChat, R"({"model":"m","stream":true,"messages":[]})");
-  EXPECT_EQ(reply.status, 200);
-  EXPECT_EQ(reply.content_type, "text/event-stream");
-  ASSERT_EQ(reply.steps.size(), 12U);
-  EXPECT_EQ(reply.steps[0].after, Ms{3'000});
-  for (std::size_t i = 1; i < 12; ++i) EXPECT_EQ(reply.steps[i].after, Ms{150});
-
-  const auto events = events_of(reply);
-  ASSERT_EQ(events.size(), 15U);  // role, tokens, finish, [DONE]
-  EXPECT_EQ(events.back(), "[DONE]");
-  for (std::size_t i = 0; i + 1 < events.size(); ++i) {
-    EXPECT_TRUE(is_json(events[i])) << events[i];
-    EXPECT_THAT(events[i], HasSubstr(R"("object":"chat.completion.chunk","created":1700000000,)"
-                                     R"("model":"m")"));
-  }
-  EXPECT_THAT(events[0], HasSubstr(R"("delta":{"role":"assistant","content":""})"));
-  EXPECT_THAT(events[1], HasSubstr(R"("delta":{"content":"Silence"},"logprobs":null,)"
-                                   R"("finish_reason":null)"));
-  EXPECT_THAT(events[13], HasSubstr(R"("delta":{},"logprobs":null,"finish_reason":"stop")"));
-}
-
-TEST_F(DemoPagesTest, AStreamTellsItsUsageWhenAsked) {
-  const auto events = events_of(ask(kChat, R"({"stream":true,"stream_options":{"include_usage":)"
-                                           R"(true},"messages":[{"content":"a b"}]})"));
-  ASSERT_EQ(events.size(), 16U);
-  EXPECT_TRUE(is_json(events[14]));
-  EXPECT_THAT(events[14], HasSubstr(R"("choices":[],"usage":{"prompt_tokens":2,)"
-                                    R"("completion_tokens":12,"total_tokens":14})"));
-}
-
-TEST_F(DemoPagesTest, AWholeCompletionIsOneObject) {
-  const DemoReply reply = ask(kChat, R"({"messages":[]})");
-  ASSERT_EQ(reply.steps.size(), 1U);
-  EXPECT_EQ(reply.steps[0].after, Ms{3'000});
-  const std::string& text = reply.steps[0].text;
-  EXPECT_TRUE(is_json(text)) << text;
-  EXPECT_THAT(text, HasSubstr(R"("object":"chat.completion",)"));
-  EXPECT_THAT(text,
-              HasSubstr("Silence is not failure: somebody was thinking, and nobody hung up."));
-  EXPECT_THAT(text, HasSubstr(R"("finish_reason":"stop")"));
-  EXPECT_THAT(text, HasSubstr(R"("usage":{)"));
-}
-
-TEST_F(DemoPagesTest, TheThinkingTimeIsTakenFromTheQueryThenTheFieldThenTheDefault) {
-  const std::string chat = R"({"messages":[]})";
-  const auto think = [&](const std::string& query, const std::string& fields) {
-    return ask(kChat + query, chat, fields).steps.front().after;
-  };
-  EXPECT_EQ(think("?think=0", ""), Ms{0});
-  EXPECT_EQ(think("?a=1&think=2.5&think=9", "X-Demo-Think: 4\r\n"), Ms{2'500});
-  EXPECT_EQ(think("", "X-Demo-Think: 4\r\n"), Ms{4'000});
-  EXPECT_EQ(think("?thinking=9", ""), Ms{3'000});
-  EXPECT_EQ(think("?think=600", ""), Ms{600'000});
-  EXPECT_EQ(status(std::string(kChat) + "?think=601", chat), 400);
-  EXPECT_EQ(status(std::string(kChat) + "?think", chat), 400);
-}
-
-TEST_F(DemoPagesTest, WhatIsNoChatRequestIsRefusedInTheShapeThatSdksRead) {
-  for (const auto& [body_text, code] : std::initializer_list<std::pair<std::string, int>>{
-           {"", 400}, {"{}", 400}, {std::string(kMaxDemoBodyBytes + 1, ' '), 413}}) {
-    const DemoReply reply = ask(kChat, body_text);
-    EXPECT_EQ(reply.status, code);
-    EXPECT_TRUE(is_json(reply.steps.front().text));
-    EXPECT_THAT(reply.steps.front().text, HasSubstr(R"({"error":{"message":")"));
-  }
-  EXPECT_EQ(status("GET /v1/chat/completions"), 405);
-}
+class DemoPagesTest : public testing::DemoPagesTest {};
 
 TEST(DemoReply, SecondsAreDecimalsUpToTenMinutes) {
   for (const auto& [text, ms] :
@@ -204,6 +93,63 @@ TEST_F(DemoPagesTest, LookingAtTheCountsChangesNothing) {
   EXPECT_EQ(body("GET /count"), "{\"GET\":1,\"POST\":1,\"other\":1,\"total\":3}\n");
 }
 
+TEST_F(DemoPagesTest, BytesAreAsManyAsAsked) {
+  for (const auto& [line, count] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
+           {"GET /bytes/0", 0},
+           {"HEAD /bytes/17", 17},
+           {"GET /bytes/1099511627776", 1ULL << 40U}}) {
+    const DemoReply reply = ask(line);
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_EQ(reply.play, DemoPlay::numbered);
+    EXPECT_EQ(reply.numbered_bytes, count);
+  }
+  for (const char* line : {"GET /bytes/", "GET /bytes/x", "GET /bytes/1099511627777"}) {
+    EXPECT_EQ(status(line), 400) << line;
+  }
+  EXPECT_EQ(status("POST /bytes/1"), 405);
+}
+
+TEST(DemoBytes, EveryLineSaysWhereItIsHoweverTheyAreCut) {
+  std::string whole;
+  write_numbered(0, 160, whole);
+  EXPECT_EQ(whole.substr(0, 48), "000000000000000\n000000000000016\n000000000000032\n");
+  for (std::size_t piece = 1; piece < 40; ++piece) {
+    std::string cut;
+    for (std::size_t at = 0; at < 160; at += piece) {
+      write_numbered(at, std::min<std::size_t>(piece, 160 - at), cut);
+    }
+    EXPECT_EQ(cut, whole) << piece;
+  }
+  std::string last;
+  write_numbered(kMaxDemoBytes - 16, 16, last);
+  EXPECT_EQ(last, "001099511627760\n");
+}
+
+TEST_F(DemoPagesTest, AnUploadIsCountedAndSummed) {
+  const std::string text = R"({"bytes":3,"sha1":"a9993e364706816aba3e25717850c26c9cd0d89d"})";
+  EXPECT_EQ(body("PUT /upload", "abc"), text + '\n');
+  EXPECT_EQ(body("POST /upload", "abc"), text + '\n');
+  EXPECT_EQ(status("GET /upload"), 405);
+}
+
+TEST_F(DemoPagesTest, OnlyTheMortalCanBeToldToDie) {
+  EXPECT_EQ(status("POST /die"), 404);
+  EXPECT_EQ(status("GET /drop"), 404);
+  manner_ = DemoManner::mortal;
+  EXPECT_EQ(ask("GET /drop").play, DemoPlay::drop);
+  EXPECT_EQ(ask("POST /die").play, DemoPlay::die);
+  EXPECT_EQ(ask("POST /die").away, Ms{3'000});
+  EXPECT_EQ(ask("POST /die?for=0.5").away, Ms{500});
+  EXPECT_EQ(status("POST /die?for=ever"), 400);
+  EXPECT_EQ(status("GET /die"), 405);
+}
+
+TEST_F(DemoPagesTest, TheTourIsShownOnceThereIsOne) {
+  pages_.set_tour("try this\n");
+  EXPECT_EQ(body("GET /tour"), "try this\n");
+  EXPECT_EQ(body("GET /count"), "{\"total\":0}\n");
+}
+
 TEST_F(DemoPagesTest, EventsShowWhatBecameOfARequest) {
   ask("POST /slow?seconds=9");
   const std::uint64_t cancelled = last_id_;
@@ -272,8 +218,9 @@ TEST_F(DemoPagesTest, AnItemHasABoundAndSoHaveAllItems) {
 
 TEST_F(DemoPagesTest, TheFirstPageListsTheOthers) {
   const std::string text = body("GET /");
-  for (const char* page :
-       {"/v1/chat/completions", "/echo", "/slow", "/count", "/events", "/items/{n}"}) {
+  for (const char* page : {"/v1/chat/completions", "/v1/messages", "/v1/models", "/echo", "/slow",
+                           "/count", "/events", "/tour", "/items/{n}", "/bytes/{n}", "/upload",
+                           "/ws", "/closing/", "/mortal/die", "/mortal/drop"}) {
     EXPECT_THAT(text, HasSubstr(page));
   }
   EXPECT_EQ(status("GET /nowhere"), 404);

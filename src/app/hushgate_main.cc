@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "app/serve.h"
 #include "app/settings.h"
 #include "base/log.h"
+#include "config/schema_json.h"
 #include "io/process.h"
 
 namespace hushgate::app {
@@ -29,15 +31,17 @@ void say(const config::Warnings& warnings) {
 
 int run_serve(const Command& command) {
   const std::vector<std::string> said = environment();
+  std::optional<FileWatch> watch;  // before the file is read, so that no change is missed
+  if (command.watch == Watch::yes) watch.emplace(*command.file);
   const auto loaded = load_settings(command, said);
   if (!loaded) {
     fmt::print(stderr, "{}", lines_of(loaded.error()));
     return kExitFailed;
   }
   say(loaded->warnings);
-  Reread reread;
-  if (command.file) reread = [&] { return load_settings_again(command, said); };
-  return serve(loaded->config, reread, {});
+  Serving serving{.watch = watch ? &*watch : nullptr};
+  if (command.file) serving.reread = [&] { return load_settings_again(command, said); };
+  return serve(loaded->config, serving);
 }
 
 int run_check(const Command& command) {
@@ -56,12 +60,13 @@ int run(const std::vector<std::string>& arguments) {
   switch (command->verb) {
     case Verb::serve: return run_serve(*command);
     case Verb::check: return run_check(*command);
+    case Verb::schema: fmt::print("{}", config::json_schema()); return kExitDone;
     case Verb::version: fmt::print("hushgate {}\n", HUSHGATE_VERSION); return kExitDone;
     case Verb::help: fmt::print("{}", command->text); return kExitDone;
     case Verb::demo:
       return run_demo({environment(), command->overrides},
                       [](const config::Config& config, const Ready& ready) {
-                        return serve(config, {}, ready);
+                        return serve(config, {.ready = ready});
                       });
   }
   return kExitUsage;

@@ -66,7 +66,7 @@ void reload(Server& server, const Reread& reread) {
   }
   config::Config next = without_restart(running, std::move(loaded->config));
   const std::vector<Change> made = changes(running, next);
-  server.adopt(std::move(next));
+  if (next != running) server.adopt(std::move(next));
   tell_reloaded(log, made);
 }
 

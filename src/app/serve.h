@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "app/reload.h"
+#include "app/watch.h"
 #include "base/address.h"
 #include "config/model.h"
 
@@ -12,9 +13,15 @@ namespace hushgate::app {
 // Called once connections are accepted, with the first listener's address.
 using Ready = std::function<void(const SocketAddress& address)>;
 
-// Blocks until the process was told to stop (SIGTERM, SIGINT) and everything has ended; SIGHUP
-// meanwhile is a reload() with `reread`. Prints one line per listener to standard output once
-// connections are accepted. Returns an exit code; says on standard error why it could not start.
-int serve(const config::Config& config, const Reread& reread, const Ready& ready);
+struct Serving {
+  Reread reread{};             // of a reload(): by SIGHUP, or because of `watch`
+  FileWatch* watch = nullptr;  // the file that `reread` reads; null: it is not watched. Not owned
+  Ready ready{};
+};
+
+// Blocks until the process was told to stop (SIGTERM, SIGINT) and everything has ended. Prints one
+// line per listener to standard output once connections are accepted. Returns an exit code; says on
+// standard error why it could not start.
+int serve(const config::Config& config, const Serving& serving);
 
 }  // namespace hushgate::app

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <latch>
 #include <random>
 #include <utility>
 
+#include "app/server_errors.h"
 #include "config/advice.h"
 #include "io/process.h"
 
@@ -25,16 +25,6 @@ unsigned usable_cores() {
 }
 
 std::string random_token() { return fmt::format("hushgate-{:08x}", std::random_device{}()); }
-
-std::string cannot_listen(const SocketAddress& address, int os_error) {
-  const char* hint = "";
-  if (os_error == EADDRINUSE)
-    hint = "; another process listens there: stop it, or choose another port";
-  if (os_error == EACCES) hint = "; ports below 1024 need CAP_NET_BIND_SERVICE";
-  if (os_error == EADDRNOTAVAIL) hint = "; this machine has no such address";
-  return fmt::format("cannot listen on {}: {}{}", address.to_string(), std::strerror(os_error),
-                     hint);
-}
 
 // A machine without IPv6.
 bool family_missing(int os_error) { return os_error == EAFNOSUPPORT || os_error == EADDRNOTAVAIL; }
@@ -63,21 +53,23 @@ std::expected<void, std::string> Server::open() {
                                 .stopping = stopping_});
     if (!worker) {
       return std::unexpected(
-          fmt::format("cannot make an event loop: {}", std::strerror(worker.error().os_error)));
+          cannot_make_worker(i + 1, count, worker.error().os_error, descriptor_limit_));
     }
     workers_.push_back(std::move(*worker));
   }
-  for (const config::ListenAddress& listen : setup_->config.listen) {
-    if (auto opened = open_everywhere(listen, Which::gateway); !opened) return opened;
+  const auto& listen = setup_->config.listen;
+  for (std::size_t i = 0; i < listen.size(); ++i) {
+    const Door door{.key = fmt::format("listen[{}]", i), .which = Which::gateway};
+    if (auto opened = open_everywhere(listen[i], door); !opened) return opened;
   }
   if (!setup_->config.admin) return {};
-  return open_everywhere(*setup_->config.admin, Which::admin);
+  return open_everywhere(*setup_->config.admin, {.key = "admin", .which = Which::admin});
 }
 
 std::expected<void, std::string> Server::open_everywhere(const config::ListenAddress& listen,
-                                                         Which which) {
-  const char* what = which == Which::admin ? " (admin)" : "";
-  auto bound = open_on_workers(listen.address, which);
+                                                         const Door& door) {
+  const char* what = door.which == Which::admin ? " (admin)" : "";
+  auto bound = open_on_workers(listen.address, door);
   if (!bound) return std::unexpected(bound.error());
   if (listening_.empty()) first_address_ = *bound;
   listening_.push_back(fmt::format("listening on {}{}", bound->to_string(), what));
@@ -85,27 +77,32 @@ std::expected<void, std::string> Server::open_everywhere(const config::ListenAdd
   const IpPort v6{*IpAddress::parse("::"), bound->ip()->port};
   if (const auto probe = io::probe_listen(v6); !probe) {
     if (family_missing(probe.error().os_error)) return {};
-    return std::unexpected(cannot_listen(v6, probe.error().os_error));
+    return std::unexpected(cannot_listen(v6, door, probe.error()));
   }
-  bound = open_on_workers(v6, which);
+  bound = open_on_workers(v6, door);
   if (!bound) return std::unexpected(bound.error());
   listening_.push_back(fmt::format("listening on {}{}", bound->to_string(), what));
   return {};
 }
 
 std::expected<SocketAddress, std::string> Server::open_on_workers(SocketAddress address,
-                                                                  Which which) {
+                                                                  const Door& door) {
   if (const auto probe = io::probe_listen(address); !probe) {
-    return std::unexpected(cannot_listen(address, probe.error().os_error));
+    return std::unexpected(cannot_listen(address, door, probe.error()));
   }
   for (const auto& worker : workers_) {
     const Result<SocketAddress> bound =
-        which == Which::admin ? worker->listen_admin(address) : worker->listen(address);
-    if (!bound) return std::unexpected(cannot_listen(address, bound.error().os_error));
+        door.which == Which::admin ? worker->listen_admin(address) : worker->listen(address);
+    if (!bound) return std::unexpected(cannot_listen(address, door, bound.error()));
     address = *bound;  // the first one's port is everyone's
-    if (which == Which::admin) break;
+    if (door.which == Which::admin) break;
   }
   return address;
+}
+
+std::string Server::cannot_listen(const SocketAddress& address, const Door& door,
+                                  Error error) const {
+  return app::cannot_listen(address, door.key, error.os_error, descriptor_limit_);
 }
 
 void Server::start(std::function<void()> all_ended) {

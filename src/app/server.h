@@ -36,6 +36,7 @@ class Server {
   void stop();
   void cut();
   void tell_waiting();
+  std::size_t workers() const { return workers_.size(); }
   bool ended() const { return running_.load() == 0; }
   std::uint32_t clients() const { return shared_.clients.load(std::memory_order_relaxed); }
   LogSink& sink() { return sink_; }
@@ -43,9 +44,16 @@ class Server {
 
  private:
   enum class Which : std::uint8_t { gateway, admin };
+  // Where a listener leads, and the key that names it to people.
+  struct Door {
+    std::string key{};
+    Which which = Which::gateway;
+  };
   std::expected<void, std::string> open_everywhere(const config::ListenAddress& listen,
-                                                   Which which);
-  std::expected<SocketAddress, std::string> open_on_workers(SocketAddress address, Which which);
+                                                   const Door& door);
+  std::expected<SocketAddress, std::string> open_on_workers(SocketAddress address,
+                                                            const Door& door);
+  std::string cannot_listen(const SocketAddress& address, const Door& door, Error error) const;
 
   std::uint32_t max_clients(const config::Config& config) const;
 

@@ -10,14 +10,33 @@
 #include <memory>
 #include <system_error>
 
+#include "config/fault.h"
 #include "config/json.h"
 
 namespace hushgate::app {
 namespace {
 
-config::Fault unreadable(const std::string& path, int error) {
-  return {{.source = config::Source::file, .name = path},
-          "the file cannot be read: " + std::string(std::strerror(error))};
+// What to do about a file that cannot be read.
+std::string remedy(const std::string& path, int os_error) {
+  std::error_code error;
+  switch (os_error) {
+    case ENOENT:
+      if (path.starts_with('/')) return "; give -c the path of a file that is there";
+      return "; -c is looked for from " +
+             config::quoted(std::filesystem::current_path(error).string());
+    case EISDIR: return "; give -c the path of a file in it";
+    case EACCES:
+      return "; user " + std::to_string(::geteuid()) +
+             " needs to read it and to pass the directories on the way to it";
+    case EMFILE: return "; raise the descriptor limit (ulimit -n, LimitNOFILE= of systemd)";
+    default: return {};
+  }
+}
+
+config::Fault unreadable(const std::string& path, int os_error) {
+  return {
+      {.source = config::Source::file, .name = path},
+      "the file cannot be read: " + std::string(std::strerror(os_error)) + remedy(path, os_error)};
 }
 
 std::expected<config::File, config::Fault> read_file(const std::string& path) {

@@ -70,7 +70,8 @@ void about_pool(const Upstream& upstream, std::vector<std::string>& advice) {
   advice.push_back(
       "upstreams." + upstream.name + ".idleTimeoutMs is " + count(upstream.idle_timeout) +
       ", and these servers close an idle connection by then: " + listed(racing) +
-      ". Here it must be hushgate that closes first, because it sends the requests: otherwise every "
+      ". Here it must be hushgate that closes first, because it sends the requests: otherwise "
+      "every "
       "so often a pooled connection is already closed when it is wanted, and another one has to be "
       "made (no request is lost by that). In front of " +
       std::string(racing.front().name) + " set " + count(safe_pool_idle(racing.front().idle)) +

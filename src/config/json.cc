@@ -234,6 +234,14 @@ std::string_view explanation(rapidjson::ParseErrorCode code) {
   }
 }
 
+// The parser has one code for both: an escape that it does not know, and a control character.
+std::string_view in_string(char control) {
+  if (control == '\n' || control == '\r') {
+    return explanation(rapidjson::kParseErrorStringMissQuotationMark);
+  }
+  return "a control character in a string must be written as an escape, as in \\t";
+}
+
 }  // namespace
 
 const Value* Value::find(std::string_view wanted) const {
@@ -276,6 +284,10 @@ Parsed parse_json(std::string_view text) {
   if (result.IsError()) {
     const Position at = builder.position(std::min(result.Offset(), text.size()));
     std::string words(explanation(result.Code()));
+    const char found = result.Offset() < text.size() ? text[result.Offset()] : '\0';
+    if (result.Code() == rapidjson::kParseErrorStringEscapeInvalid && found != '\\') {
+      words = in_string(found);
+    }
     if (builder.too_deep()) words = "more than " + std::to_string(kMaxDepth) + " levels of { and [";
     const std::string path = builder.path();
     builder.faults.push_back({at, path.empty() ? words : "in " + path + ": " + words});

@@ -98,6 +98,9 @@ TEST(Json, BreaksOfTheGrammarAreExplainedWhereTheyAre) {
             "1:8: in a: this escape does not exist; write \\\\ for a backslash"},
            {"{\"a\": {\"b\": 1.}}", "1:15: in a.b: digits must follow the point of a number"},
            {"{\"a\": 1 /* no end", "1:18: a comment must begin with // or /* and end"},
+           {"{\"a\": \"b\n\"}", "1:9: in a: a string must end with a double quote on its line"},
+           {"{\"a\": \"b\tc\"}",
+            "1:9: in a: a control character in a string must be written as an escape, as in \\t"},
            {"{\"a\": \"\xff\"}", "1:8: in a: strings must be UTF-8 without control characters"},
        }) {
     EXPECT_EQ(faults_of(c.text), c.fault) << c.text;

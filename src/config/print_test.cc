@@ -3,15 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/advice.h"
 #include "config/load.h"
 
 namespace hushgate::config {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 Config loaded(const std::string& text) {
   auto result = load({.file = File{"f.json", text}});
@@ -48,52 +45,6 @@ TEST(Print, ValuesCarryTheirMeaningAndTheDefaultTheyLeft) {
               HasSubstr("\"maxConnections\": 10,  // of clients; auto is 0.4 x the descriptor "
                         "limit (default: \"auto\")\n"));
   EXPECT_THAT(text, HasSubstr("{ \"path\": \"/\", \"upstream\": \"v\", \"connect\": true },\n"));
-}
-
-TEST(Advice, IsGivenWhereTheLoadBalancersTimeoutIsOurs) {
-  Config config = loaded(kSmall);
-  EXPECT_THAT(advice(config, 65'536),
-              testing::ElementsAre(HasSubstr("limits.idleTimeoutMs is 60000")));
-  config.limits.idle_timeout = Ms{75'000};
-  EXPECT_THAT(advice(config, 65'536), IsEmpty());
-}
-
-TEST(Advice, IsGivenWhereDescriptorsAreShort) {
-  Config config = loaded(kSmall);
-  config.limits.idle_timeout = Ms{75'000};
-  EXPECT_THAT(advice(config, 1'024),
-              testing::ElementsAre(HasSubstr("the descriptor limit is 1024, so that there can "
-                                             "be 408 client connections at most")));
-  EXPECT_THAT(advice(config, 4'096), IsEmpty());
-  config.limits.max_connections = 2'016;
-  EXPECT_THAT(advice(config, 4'096), IsEmpty());
-  config.limits.max_connections = 2'017;
-  EXPECT_THAT(advice(config, 4'096),
-              testing::ElementsAre(HasSubstr("limits.maxConnections is 2017 and needs up to 4098 "
-                                             "descriptors, but the limit is 4096")));
-}
-
-TEST(Advice, IsGivenWhereUpstreamsCloseFirstAndWhereTrustIsBlind) {
-  Config config = loaded(kSmall);
-  config.limits.idle_timeout = Ms{75'000};
-  config.upstreams[0].idle_timeout = Ms{5'000};
-  config.admin = ListenAddress{.text = ":9", .address = {.port = 9}, .family = ListenFamily::any};
-  config.client.trusted_proxies = {*Cidr::parse("0.0.0.0/0")};
-  EXPECT_THAT(advice(config, 65'536),
-              testing::ElementsAre(HasSubstr("upstreams.u.idleTimeoutMs is 5000"),
-                                   HasSubstr("admin is \":9\""),
-                                   HasSubstr("client.trustedProxies holds 0.0.0.0/0")));
-  config.upstreams[0].idle_timeout = Ms{4'999};
-  config.admin->address.ip = IpAddress::v4(127, 0, 0, 1);
-  config.client.trusted_proxies = {*Cidr::parse("10.0.0.0/8")};
-  EXPECT_THAT(advice(config, 65'536), IsEmpty());
-}
-
-TEST(Advice, MaxConnectionsFollowsTheDescriptorLimitUnlessSet) {
-  EXPECT_EQ(effective_max_connections({}, 1'000), 400U);
-  EXPECT_EQ(effective_max_connections({}, 0), 1U);
-  EXPECT_EQ(effective_max_connections({}, ~0ULL), 2'147'483'647U);
-  EXPECT_EQ(effective_max_connections({.max_connections = 7}, 1'000), 7U);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ std::string unknown_key(std::string_view name, std::string_view prefix, std::str
   for (const std::string_view path : elsewhere) {
     const std::size_t distance =
         std::min(edit_distance(name, last_part(path)), edit_distance(name, path));
-    if (distance >= least || distance > 2) continue;
+    if (distance >= least || distance > std::min<std::size_t>(2, name.size() / 3)) continue;
     least = distance;
     meant = path;
   }

@@ -24,7 +24,7 @@ bool Session::look_at_client() {
     fail(ErrorKind::client_gone, Event::reset, stream_->error());
     return false;
   }
-  return !stream_->peer_finished() || fin_judged_ || judge_fin();
+  return !stream_->peer_finished() || judge_fin();
 }
 
 // How long behind the request's last byte: as this loop saw it, or, if it was kept from looking, as
@@ -45,7 +45,11 @@ bool Session::judge_fin() {
     fin_seen_at_ = now;
     fin_delay_ = stream_->finish_delay();
   }
-  if (!exchange_->request_received()) return exchange_->request_can_end() || cut_off();
+  // Judged or not: a pipelined request behind a half-close may be a cut one.
+  if (!exchange_->request_received()) {
+    return state_.in == phase::In::done || exchange_->request_can_end() || cut_off();
+  }
+  if (fin_judged_) return true;
   const config::HalfClose policy = exchange_->setup().config.client.half_close;
   const Duration delay = fin_delay();
   const bool soon = policy == config::HalfClose::serve ||

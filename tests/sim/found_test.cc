@@ -93,6 +93,23 @@ TEST(Found, AFinBehindAPipelinedRequestIsTimedFromWhenItsBytesCame) {
   EXPECT_EQ(world.gateway->session_count(), 0U);
 }
 
+TEST(Found, ACutRequestBehindAHalfCloseIsMetAtOnceAlsoWhileNothingIsRead) {
+  World world;
+  world.network.host(kUpstream).receive_window_bytes = 100;
+  world.network.host(kGate).send_buffer_bytes = 100;
+  Party& client = world.ask(std::string(kGet) +
+                            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            "3\r\nabc\r\n");
+  client.finish();
+  world.settle();
+  world.upstream.reads = false;
+  ASSERT_EQ(world.upstream.count(), 1U);
+  world.upstream.at(0).send(kOk);
+  world.run_for(Ms{50});
+  EXPECT_TRUE(client.has("ok"));
+  EXPECT_EQ(world.gateway->session_count(), 0U);
+}
+
 TEST(Found, WhoIsInTheQueueOfAStoppingGatewayIsToldAndNotHeld) {
   World world({}, 1);
   Party& kept = world.open();

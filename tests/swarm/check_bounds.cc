@@ -1,5 +1,6 @@
 // I7: what is held of a body is bounded. I10: nothing stays in a pool beyond its time.
 #include <algorithm>
+#include <vector>
 
 #include "tests/swarm/checker.h"
 
@@ -15,28 +16,76 @@ class BoundsChecker final : public Checker {
 
   void turn_ended() override {
     for (const Link* link : facts_.open) {
-      if (link->over() || link->tries.empty()) continue;
-      const Try& attempt = *link->tries.back();
-      if (attempt.call == nullptr || attempt.call->last_try() != &attempt) continue;
-      if (attempt.call->response.complete) {
-        check_rest(attempt);
-      } else if (!attempt.tunnel && !attempt.call->is_tunnel()) {
-        check_request(attempt);
-        check_response(attempt);
+      if (link->over()) continue;
+      if (link->kind == Link::Kind::client) {
+        check_unconnected(*link);
+      } else if (!link->tries.empty()) {
+        check_try(*link->tries.back());
+      } else if (link->established && !link->failed) {
+        stage_.court.object("I8",
+                            fmt::format("{} is open and nobody uses it", link->socket.connection));
       }
     }
+    check_pools();
   }
 
  private:
+  void check_try(const Try& attempt) {
+    if (attempt.call == nullptr || attempt.call->last_try() != &attempt) return;
+    if (attempt.call->response.complete) return check_rest(attempt);
+    check_response(attempt);
+    if (attempt.tunnel) return check_tunnel(attempt);
+    if (!attempt.call->is_tunnel()) check_request(attempt);
+  }
+
+  // Before there is a connection, a client is read no further than its head.
+  void check_unconnected(const Link& link) {
+    const Call* const call = link.due();
+    if (call == nullptr || call->last_try() != nullptr || call->response.begun) return;
+    if (link.finished) return;  // it is read away
+    if (link.taken <= call->begins + kHeadBytes + bound()) return;
+    stage_.court.object("I7", fmt::format("{} bytes of r{} are held without a connection",
+                                          link.taken - call->begins, call->ask->id));
+  }
+
+  void check_tunnel(const Try& attempt) {
+    const Call& call = *attempt.call;
+    const std::uint64_t taken = call.client->taken - std::min(call.client->taken, call.ends);
+    const std::uint64_t given = attempt.link->sent - attempt.sent_at_end;
+    if (taken <= given + bound()) return;
+    stage_.court.object(
+        "I7", fmt::format("{} bytes of the tunnel of r{} are held", taken - given, call.ask->id));
+  }
+
+  // No pool holds more than it may.
+  void check_pools() {
+    std::vector<unsigned> pooled(facts_.plan.upstreams.size());
+    for (const Link* link : facts_.open) {
+      if (link->over() || link->tries.empty()) continue;
+      const Try& attempt = *link->tries.back();
+      if (attempt.call == nullptr || attempt.call->last_try() != &attempt) continue;
+      if (!attempt.call->response.complete || !is_pooled(attempt)) continue;
+      if (++pooled[link->upstream] <= facts_.plan.upstreams[link->upstream].max_idle) continue;
+      stage_.court.object("I10", fmt::format("upstream {} has {} idle connections", link->upstream,
+                                             pooled[link->upstream]));
+    }
+  }
+
   // What a buffer may hold and one receive on top of it.
-  std::uint64_t bound() const { return 2ULL * limits().max_buffered_bytes; }
+  std::uint64_t bound() const { return 2ULL * facts_.plan.limits.max_buffered_bytes; }
 
   void check_request(const Try& attempt) {
     const Call& call = *attempt.call;
     const std::uint64_t taken = call.client->taken;
     if (taken <= call.head_ends) return;
     const std::uint64_t raw = std::min(taken, call.ends) - call.head_ends;
-    const std::uint64_t payload = payload_within(call.ask->body, raw);
+    const std::uint64_t ahead = taken - std::min(taken, call.ends);
+    const std::uint64_t payload = payload_within(call.ask->body, raw) + ahead;
+    const std::uint64_t most = limits(call).max_body_bytes;
+    if (most != 0 && attempt.body_bytes > most + bound()) {
+      stage_.court.object("I7", fmt::format("{} bytes of the body of r{} were let through",
+                                            attempt.body_bytes, call.ask->id));
+    }
     if (payload <= attempt.body_bytes + bound()) return;
     stage_.court.object("I7", fmt::format("{} bytes of the body of r{} are held",
                                           payload - attempt.body_bytes, call.ask->id));
@@ -55,12 +104,18 @@ class BoundsChecker final : public Checker {
                                           raw - call.response.body_bytes, call.ask->id));
   }
 
+  static bool is_pooled(const Try& attempt) {
+    const Answer& answer = attempt.call->ask->answers[attempt.call->response.answer];
+    const bool lasts = answer.manner == Answer::Manner::proper && !answer.says_close &&
+                       answer.body.shape != BodyShape::eof;
+    return attempt.call->ask->safe_bodyless() && lasts && answer.keep_alive_hint_s.value_or(2) > 1;
+  }
+
   Duration rest_limit(const Try& attempt) const {
     const Call& call = *attempt.call;
     const Answer& answer = call.ask->answers[call.response.answer];
     const auto hint = answer.keep_alive_hint_s;
-    const bool pooled = call.ask->safe_bodyless() && !answer.says_close && hint.value_or(2) > 1;
-    if (!pooled) return facts_.plan.upstreams[attempt.link->upstream].close_wait;
+    if (!is_pooled(attempt)) return facts_.plan.upstreams[attempt.link->upstream].close_wait;
     const Duration longest = facts_.pool_idle_longest[attempt.link->upstream];
     return hint ? std::min<Duration>(longest, std::chrono::seconds(*hint) - Ms{1'000}) : longest;
   }

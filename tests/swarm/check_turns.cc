@@ -4,7 +4,6 @@
 // Which state a connection is in is judged from the network alone. Where that leaves a doubt, the
 // time counts for nobody: a bound here is never tighter than the contract's.
 #include <algorithm>
-#include <array>
 
 #include "tests/swarm/checker.h"
 
@@ -54,8 +53,7 @@ class TurnsChecker final : public Checker {
     if (call != nullptr && call->is_tunnel()) return Turn::tunnel;
     if (link.finished) return Turn::closing;
     if (link.reader.state() == MessageReader::State::head) return Turn::doubtful;  // half an answer
-    const bool rest_unread = link.answered > 0 && !link.calls[link.answered - 1]->whole_here();
-    if (rest_unread) return Turn::reading;
+    if (link.overtaken()) return Turn::reading;
     if (call == nullptr) return Turn::idle;
     if (!call->head_here()) return call->response.begun ? Turn::doubtful : Turn::head;
     const Try* const last = call->last_try();
@@ -78,7 +76,8 @@ class TurnsChecker final : public Checker {
     const Turn turn = judge(link);
     const bool same = stay.call == link.answered && stay.turn == turn;
     if (same && turn == Turn::reading) stay.read += passed;
-    if (stay.call != link.answered) stay.read = Duration::zero();
+    // What is left of an overtaken request has its old stamp.
+    if (stay.call != link.answered && !link.overtaken()) stay.read = Duration::zero();
     if (!same) {
       stay.call = link.answered;
       stay.turn = turn;
@@ -99,7 +98,7 @@ class TurnsChecker final : public Checker {
       case Turn::sending: return check_sending(link, stay);
       case Turn::tunnel: return check_tunnel(link, stay);
       case Turn::closing: return check_closing(link);
-      case Turn::doubtful: return;
+      case Turn::doubtful: return check_doubtful(link, stay);
     }
   }
 
@@ -125,16 +124,15 @@ class TurnsChecker final : public Checker {
 
   void check_head(const Link& link) {
     const Time since = std::max(*link.due()->first_byte, end_of_last(link));
-    const Duration budget =
-        std::min<Duration>({facts_.idle_longest, limits().request_timeout, kHeadBudgetCeiling});
+    const Duration budget = std::min<Duration>(
+        {facts_.idle_longest, limits(*link.due()).request_timeout, kHeadBudgetCeiling});
     hold(link, "head", now() - since, budget);
   }
 
   void check_reading(const Link& link, const Stay& stay) {
-    const bool overtaken = link.answered > 0 && !link.calls[link.answered - 1]->whole_here();
-    const Call& call = *link.calls[overtaken ? link.answered - 1 : link.answered];
-    Duration budget = limits().request_timeout;
-    const std::uint64_t rate = limits().min_upload_bytes_per_second;
+    const Call& call = *link.calls[link.overtaken() ? link.answered - 1 : link.answered];
+    Duration budget = limits(call).request_timeout;
+    const std::uint64_t rate = limits(call).min_upload_bytes_per_second;
     const std::uint64_t raw =
         std::min(link.arrived, call.ends) - std::min(link.arrived, call.head_ends);
     if (rate != 0) budget += std::chrono::milliseconds(raw * 1'000 / rate + 1);
@@ -142,9 +140,7 @@ class TurnsChecker final : public Checker {
   }
 
   void check_connecting(const Link& link, const Stay& stay) {
-    const Duration round =
-        limits().connect_total + std::min(limits().retry_backoff * 16, kLongestBackoff);
-    hold(link, "connecting", now() - stay.since, round * (limits().upstream_retries + 1));
+    hold(link, "connecting", now() - stay.since, connecting_budget(*link.due()));
   }
 
   void check_serving(const Link& link, const Stay& stay) {
@@ -154,35 +150,63 @@ class TurnsChecker final : public Checker {
     Time since =
         std::max({last.begun, upstream.last_taken, upstream.last_arrived, stay.last_doubt});
     if (!call.response.begun) since = std::max(since, upstream.last_sent);
-    hold(link, "serving", now() - since, limits().upstream_timeout);
+    hold(link, "serving", now() - since, limits(call).upstream_timeout);
   }
 
   // Two windows: the one in which it took enough for the last time, and the next. Where more was
   // taken from the upstream, nothing waited for a moment, and a new window began.
   void check_sending(const Link& link, Stay& stay) {
-    if (link.acknowledged - stay.marked >= limits().min_send_bytes) {
+    const Limits& limits = Checker::limits(*link.due());
+    if (link.acknowledged - stay.marked >= limits.min_send_bytes) {
       stay.mark = now();
       stay.marked = link.acknowledged;
     }
     const Time since = std::max(stay.mark, link.due()->last_try()->link->last_taken);
-    hold(link, "sending", now() - since, 2 * limits().send_timeout + facts_.period);
+    hold(link, "sending", now() - since, 2 * limits.send_timeout + facts_.period);
   }
 
   void check_tunnel(const Link& link, Stay& stay) {
+    const Limits& limits = Checker::limits(*link.due());
     const Link& upstream = *link.due()->last_try()->link;
     const bool blocked = link.unacknowledged() > 0 && upstream.arrived > upstream.taken;
-    if (!blocked || link.acknowledged - stay.marked >= limits().min_send_bytes) {
+    if (!blocked || link.acknowledged - stay.marked >= limits.min_send_bytes) {
       stay.mark = now();
       stay.marked = link.acknowledged;
     }
-    hold(link, "a blocked tunnel", now() - stay.mark, 2 * limits().send_timeout + facts_.period);
+    hold(link, "a blocked tunnel", now() - stay.mark, 2 * limits.send_timeout + facts_.period);
     // What waits for either end has another clock.
     if (link.unacknowledged() > 0 || upstream.unacknowledged() > 0) stay.last_doubt = now();
-    if (limits().tunnel_idle_timeout.count() == 0) return;
+    if (limits.tunnel_idle_timeout.count() == 0) return;
     const Time active =
         std::max({link.last_taken, link.last_sent, upstream.last_taken, upstream.last_sent,
                   *link.due()->response.begun, stay.since, stay.last_doubt});
-    hold(link, "an idle tunnel", now() - active, limits().tunnel_idle_timeout);
+    hold(link, "an idle tunnel", now() - active, limits.tunnel_idle_timeout);
+  }
+
+  // Whoever's turn it is: where nothing moves at all, some budget ends it.
+  void check_doubtful(const Link& link, const Stay& stay) {
+    const Call* const call = link.due();
+    if (call == nullptr) return;
+    const Limits& limits = Checker::limits(*call);
+    Time moved = std::max(stay.since, last_move(link));
+    Duration budget = limits.request_timeout + limits.upstream_timeout + 2 * limits.send_timeout +
+                      facts_.period + connecting_budget(*call);
+    const std::uint64_t rate = limits.min_upload_bytes_per_second;
+    const std::uint64_t bytes = call->ends - call->begins;
+    if (rate != 0) budget += std::chrono::milliseconds(bytes * 1'000 / rate + 1);
+    if (call->last_try() != nullptr) moved = std::max(moved, last_move(*call->last_try()->link));
+    hold(link, "a state in which nothing moves", now() - moved, budget);
+  }
+
+  static Time last_move(const Link& link) {
+    return std::max({link.last_sent, link.last_acknowledged, link.last_taken, link.last_arrived});
+  }
+
+  static Duration connecting_budget(const Call& call) {
+    const Limits& limits = Checker::limits(call);
+    const Duration round =
+        limits.connect_total + std::min(limits.retry_backoff * 16, kLongestBackoff);
+    return round * (limits.upstream_retries + 1);
   }
 
   void check_closing(const Link& link) {

@@ -26,7 +26,7 @@ class Checker {
   // A final head (or a 101) was submitted to the client.
   virtual void response_begins(const Call&) {}
   virtual void response_complete(const Call&) {}
-  // The gateway sent FIN to a client, or closed one: of a client it is told once, at the first.
+  // The gateway sent FIN to a client, or closed one: told once, at the first; of a tunnel at both.
   virtual void client_left(const Link&) {}
   // The gateway has closed an upstream connection.
   virtual void upstream_left(const Link&) {}
@@ -35,7 +35,7 @@ class Checker {
 
  protected:
   Time now() const { return stage_.network.now(); }
-  const Limits& limits() const { return facts_.limits(); }
+  static const Limits& limits(const Call& call) { return call.rules->limits; }
 
   const Facts& facts_;
   Stage stage_;
@@ -54,7 +54,9 @@ struct Aftermath {
 std::unique_ptr<Checker> make_replay_checker(const Facts& facts, const Stage& stage);
 // check_turns.cc: I1, nothing stays longer than its budget; I11.
 std::unique_ptr<Checker> make_turns_checker(const Facts& facts, const Stage& stage);
-// check_reasons.cc: I2, nothing is ended without a reason or early; I13's other half.
+// check_answers.cc: I2, the gateway's own answers have a reason.
+std::unique_ptr<Checker> make_answers_checker(const Facts& facts, const Stage& stage);
+// check_reasons.cc: I2, nothing else is ended without a reason or early.
 std::unique_ptr<Checker> make_reasons_checker(const Facts& facts, const Stage& stage);
 // check_bounds.cc: I7, I10.
 std::unique_ptr<Checker> make_bounds_checker(const Facts& facts, const Stage& stage);

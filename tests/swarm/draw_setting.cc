@@ -1,6 +1,7 @@
 #include "tests/swarm/draw_setting.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace hushgate::swarm {
 namespace {
@@ -65,12 +66,29 @@ NamePlan draw_name(Dice& dice) {
           .leave_out = dice.between(0, 2)};
 }
 
+void draw_amounts(Dice& dice, Limits& limits) {
+  limits.min_upload_bytes_per_second = dice.one_of({0U, 100U, 8'192U});
+  limits.min_send_bytes = dice.spread(1, 16'384);
+  limits.linger_bytes = dice.percent(20) ? 0 : dice.spread(1, 262'144);
+  limits.upstream_retries = share(dice, 3);
+}
+
+config::HalfClose draw_half_close(Dice& dice) {
+  return dice.one_of({config::HalfClose::auto_, config::HalfClose::auto_, config::HalfClose::cancel,
+                      config::HalfClose::serve});
+}
+
 Ordeal draw_reload(Dice& dice, const Plan& plan, Ms pace) {
-  return {.kind = Ordeal::Kind::reload,
-          .at = dice.time(1ms, pace * 2),
-          .which = dice.between(0, plan.upstreams.size()),
-          .idle_timeout = about(dice, pace),
-          .pool_idle = dice.ms(50ms, 4s)};
+  Ordeal reload{.kind = Ordeal::Kind::reload,
+                .at = dice.time(1ms, pace * 2),
+                .which = dice.between(0, plan.upstreams.size()),
+                .limits = plan.limits,
+                .half_close = draw_half_close(dice),
+                .pool_idle = dice.ms(50ms, 4s)};
+  draw_times(dice, pace, reload.limits);
+  draw_amounts(dice, reload.limits);
+  reload.limits.grace = plan.limits.grace;
+  return reload;
 }
 
 }  // namespace
@@ -100,10 +118,7 @@ Limits draw_limits(Dice& dice, Ms pace) {
   Limits limits;
   limits.upstream_timeout = kLongest;
   if (dice.percent(80)) draw_times(dice, pace, limits);
-  limits.min_upload_bytes_per_second = dice.one_of({0U, 100U, 8'192U});
-  limits.min_send_bytes = dice.spread(1, 16'384);
-  limits.linger_bytes = dice.percent(20) ? 0 : dice.spread(1, 262'144);
-  limits.upstream_retries = share(dice, 3);
+  draw_amounts(dice, limits);
   const std::uint64_t most_buffered = dice.percent(70) ? 8'192 : 65'536;
   limits.max_buffered_bytes = static_cast<std::uint32_t>(dice.spread(1'024, most_buffered));
   if (dice.percent(3)) limits.max_body_bytes = dice.spread(100, 5'000);
@@ -135,7 +150,13 @@ void draw_ordeals(Dice& dice, Plan& plan, Ms pace) {
     const Duration cut = at + dice.time(1ms, plan.limits.grace + 100ms);
     if (dice.percent(40)) plan.ordeals.push_back({.kind = Ordeal::Kind::cut, .at = cut});
   }
-  std::ranges::sort(plan.ordeals, {}, &Ordeal::at);
+  // Now and then two of them come at once.
+  for (std::size_t i = 1; i < plan.ordeals.size(); ++i) {
+    if (dice.percent(20)) plan.ordeals[i].at = plan.ordeals[i - 1].at;
+  }
+  std::ranges::sort(plan.ordeals, {}, [](const Ordeal& ordeal) {
+    return std::tuple(ordeal.at, ordeal.kind, ordeal.which);
+  });
 }
 
 }  // namespace hushgate::swarm

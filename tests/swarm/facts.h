@@ -29,8 +29,9 @@ struct Try {
   std::optional<Time> answered;  // a first byte of an answer has come to the gateway's end
   bool reused() const { return sent_before > 0; }
   std::uint64_t answer_bytes() const;
-  std::uint64_t body_bytes = 0;  // payload submitted
-  std::optional<Time> complete;  // all of the request was submitted
+  std::uint64_t body_bytes = 0;   // payload submitted
+  std::optional<Time> complete;   // all of the request was submitted ...
+  std::uint64_t sent_at_end = 0;  // ... with so many bytes sent on the link
   bool tunnel = false;
 };
 
@@ -50,6 +51,12 @@ struct Response {
   std::string body;
 };
 
+// What is in force: a reload puts others in their place, for exchanges that begin from then on.
+struct Rules {
+  Limits limits;
+  config::HalfClose half_close = config::HalfClose::auto_;
+};
+
 // An exchange as its client meant it.
 struct Call {
   const Ask* ask = nullptr;
@@ -58,6 +65,8 @@ struct Call {
   std::uint64_t begins = 0, head_ends = 0, ends = 0;
   std::optional<Time> first_byte, head, whole;  // arrived at the gateway's end
   std::optional<Time> taken;                    // all of it, by the gateway
+  const Rules* rules = nullptr;                 // in force when its first byte was taken
+  bool settled = false;                         // it was
   std::vector<std::unique_ptr<Try>> tries;
   int interims = 0;
   Response response;
@@ -85,7 +94,8 @@ struct Link {
   std::vector<std::pair<Time, std::uint64_t>> acknowledgements;  // `acknowledged`, after each
   Time last_sent{}, last_acknowledged{}, last_arrived{}, last_taken{};
   std::optional<Time> fin_arrived;
-  std::optional<Time> failed;  // reset, refused, timed out
+  const Rules* fin_rules = nullptr;  // in force for whom it met
+  std::optional<Time> failed;        // reset, refused, timed out
   int error = 0;
   std::optional<Time> finished;  // the gateway sent FIN
   std::optional<Time> closed;    // the gateway has closed it
@@ -93,6 +103,8 @@ struct Link {
 
   MessageReader reader;  // of what the gateway sends
 
+  // The last answer overtook a request of which something has not come.
+  bool overtaken() const;
   // Clients: the calls in the order of their asks; `answered` of them have been answered whole.
   std::optional<std::size_t> client;
   std::vector<std::unique_ptr<Call>> calls;
@@ -111,6 +123,8 @@ struct Link {
   bool over() const { return closed.has_value(); }
   // The call that is next to be answered, if a byte of it has come.
   Call* due() const;
+  // The call before the one that is due.
+  const Call* before() const { return answered == 0 ? nullptr : calls[answered - 1].get(); }
   // How much the other end had acknowledged at that time.
   std::uint64_t acknowledged_at(Time time) const;
   std::uint64_t unacknowledged() const { return sent - acknowledged; }
@@ -123,6 +137,8 @@ inline Call* Link::due() const {
   Call* const call = calls[answered].get();
   return call->first_byte ? call : nullptr;
 }
+
+inline bool Link::overtaken() const { return answered > 0 && !before()->whole_here(); }
 
 inline std::uint64_t Link::acknowledged_at(Time time) const {
   std::uint64_t count = 0;
@@ -158,13 +174,14 @@ struct Facts {
   Duration slack{};  // how late a loop may be for reasons of its own: stalls, turns that cost time
 
   Duration accept_pause{};  // under shortage: a client's clocks begin so much later
-  std::vector<std::unique_ptr<Link>> links;  // in the order of their opening
-  std::vector<Link*> open;                   // those that the gateway has not closed
-  std::optional<Time> stopped_at;            // stop() was called
-  std::optional<Time> cut_at;                // cut() was called
-  std::optional<Time> ended_at;              // the stop was told to have ended
+  std::vector<std::unique_ptr<Rules>> rules;  // all that were in force, the last one is
+  std::vector<std::unique_ptr<Link>> links;   // in the order of their opening
+  std::vector<Link*> open;                    // those that the gateway has not closed
+  std::optional<Time> stopped_at;             // stop() was called
+  std::optional<Time> cut_at;                 // cut() was called
+  std::optional<Time> ended_at;               // the stop was told to have ended
 
-  const Limits& limits() const { return plan.limits; }
+  const Rules& in_force() const { return *rules.back(); }
 };
 
 }  // namespace hushgate::swarm

@@ -13,6 +13,7 @@ namespace hushgate::swarm {
 namespace {
 
 constexpr std::chrono::hours kLongestLife{3};
+constexpr std::chrono::hours kLongestSilence{1};  // longer than any sum of budgets
 constexpr Ms kLastWords{20'000};  // what is on the wire arrives, and stalled links move again
 constexpr std::uint64_t kMostTurns = 2'000'000;
 
@@ -28,9 +29,11 @@ class Life {
   void add_checkers();
   void schedule_ordeals();
   void stop();
+  void reload(const Ordeal& ordeal);
   void turn(Time until);
   void run_until(Time time);
   bool everybody_left() const;
+  bool somebody_waits() const;
   void live_on();
   void end();
   void check_rest();
@@ -114,6 +117,7 @@ void Life::set_hosts() {
 }
 
 void Life::set_facts() {
+  facts_.rules.push_back(std::make_unique<Rules>(Rules{plan_.limits, plan_.half_close}));
   facts_.idle_shortest = facts_.idle_longest = plan_.limits.idle_timeout;
   facts_.period = sweep_period(plan_.limits);
   for (const UpstreamPlan& upstream : plan_.upstreams) {
@@ -121,23 +125,21 @@ void Life::set_facts() {
   }
   for (const Ordeal& ordeal : plan_.ordeals) {
     if (ordeal.kind != Ordeal::Kind::reload) continue;
-    facts_.idle_shortest = std::min(facts_.idle_shortest, ordeal.idle_timeout);
-    facts_.idle_longest = std::max(facts_.idle_longest, ordeal.idle_timeout);
-    Limits limits = plan_.limits;
-    limits.idle_timeout = ordeal.idle_timeout;
-    facts_.period = std::max(facts_.period, sweep_period(limits));
+    facts_.idle_shortest = std::min(facts_.idle_shortest, ordeal.limits.idle_timeout);
+    facts_.idle_longest = std::max(facts_.idle_longest, ordeal.limits.idle_timeout);
+    facts_.period = std::max(facts_.period, sweep_period(ordeal.limits));
     if (ordeal.which >= plan_.upstreams.size()) continue;
     Ms& longest = facts_.pool_idle_longest[ordeal.which];
     longest = std::max(longest, ordeal.pool_idle);
   }
-  const bool may_be_short = plan_.max_clients < 10'000 || plan_.descriptors < 1'000'000;
-  if (may_be_short) facts_.accept_pause = kAcceptPause;
+  if (plan_.lacks_clients() || plan_.lacks_descriptors()) facts_.accept_pause = kAcceptPause;
   facts_.slack = plan_.weather.worker_stall + Ms{1};
 }
 
 void Life::add_checkers() {
   observer_.add(make_replay_checker(facts_, stage_));
   observer_.add(make_leaving_checker(facts_, stage_));
+  observer_.add(make_answers_checker(facts_, stage_));
   observer_.add(make_reasons_checker(facts_, stage_));
   observer_.add(make_turns_checker(facts_, stage_));
   observer_.add(make_bounds_checker(facts_, stage_));
@@ -148,6 +150,22 @@ void Life::stop() {
   facts_.stopped_at = now();
   journal_.note(now(), "judge", "stops the gateway");
   gateway_->stop([this] { facts_.ended_at = now(); });
+  if (plan_.lacks_descriptors()) return;
+  for (const auto& link : facts_.links) {
+    const bool queued = link->kind == Link::Kind::client && link->established && !link->accepted;
+    if (!queued || link->failed) continue;
+    court_.object("I12",
+                  fmt::format("{} was in the queue when the stop began, and was not accepted",
+                              link->socket.connection));
+  }
+}
+
+// Without effect once the stop has begun.
+void Life::reload(const Ordeal& ordeal) {
+  journal_.note(now(), "judge", "reloads");
+  gateway_->adopt(make_setup(plan_, &ordeal));
+  if (facts_.stopped_at) return;
+  facts_.rules.push_back(std::make_unique<Rules>(Rules{ordeal.limits, ordeal.half_close}));
 }
 
 void Life::schedule_ordeals() {
@@ -163,9 +181,7 @@ void Life::schedule_ordeals() {
             facts_.cut_at = facts_.cut_at.value_or(now());
             journal_.note(now(), "judge", "cuts what is left");
             return gateway_->cut();
-          case Ordeal::Kind::reload:
-            journal_.note(now(), "judge", "reloads");
-            return gateway_->adopt(make_setup(plan_, &ordeal));
+          case Ordeal::Kind::reload: return reload(ordeal);
         }
       });
     });
@@ -200,11 +216,25 @@ bool Life::everybody_left() const {
   return true;
 }
 
+// Somebody for whom nothing moves. (A tunnel without an idle timeout has no end; and a slow reader
+// who takes as much as is asked of it may go on.)
+bool Life::somebody_waits() const {
+  return std::ranges::any_of(facts_.open, [this](const Link* link) {
+    const Call* const call = link->due();
+    if (link->kind != Link::Kind::client || call == nullptr) return false;
+    if (now() - std::max(link->last_taken, link->last_acknowledged) < kLongestSilence) return false;
+    return !call->is_tunnel() || call->rules->limits.tunnel_idle_timeout.count() > 0;
+  });
+}
+
 // Until nobody wants anything any more, or it is as clear as can be that it will never end.
 void Life::live_on() {
   const Time longest = now() + kLongestLife;
   while (!court_.objected() && now() < longest && turns_ < kMostTurns && !everybody_left()) {
     turn(std::min(longest, now() + Ms{60'000}));
+  }
+  if (!court_.objected() && now() >= longest && somebody_waits()) {
+    court_.object("I11", "after three hours somebody still waits for an answer");
   }
   if (turns_ >= kMostTurns) court_.object("I11", "the loop turns and turns, and nothing ends");
 }

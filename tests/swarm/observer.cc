@@ -78,6 +78,7 @@ void Observer::client_connects(std::size_t client, io::SimSocket socket) {
     call->begins = at;
     call->head_ends = at + raw.head_bytes;
     call->ends = at += raw.bytes.size();
+    call->rules = &facts_.in_force();
     by_id_.resize(std::max<std::size_t>(by_id_.size(), ask.id + 1));
     by_id_[ask.id] = call.get();
     link.calls.push_back(std::move(call));
@@ -169,6 +170,7 @@ void Observer::know_try(Link& link) {
 }
 
 void Observer::read_request(Link& link, std::string_view bytes) {
+  const std::uint64_t sent_after = link.sent + bytes.size();
   for (;;) {
     Try* const last = link.tries.empty() ? nullptr : link.tries.back();
     if (last != nullptr && last->complete && last->call->ask->upgrades) last->tunnel = true;
@@ -182,7 +184,10 @@ void Observer::read_request(Link& link, std::string_view bytes) {
       case MessageReader::Event::none: return;
       case MessageReader::Event::start_line: know_try(link); break;
       case MessageReader::Event::body: attempt.body_bytes += link.reader.payload().size(); break;
-      case MessageReader::Event::end: attempt.complete = now(); break;
+      case MessageReader::Event::end:
+        attempt.complete = now();
+        attempt.sent_at_end = sent_after - bytes.size();
+        break;
       case MessageReader::Event::fault:
         return court_.object("peer",
                              "the gateway sent an upstream no HTTP: " + link.reader.fault());
@@ -199,6 +204,7 @@ Call& Observer::due(Link& link) {
     call->ask = &nobody_;
     call->client = &link;
     call->begins = call->head_ends = call->ends = ~std::uint64_t{0};
+    call->rules = &facts_.in_force();
     link.calls.push_back(std::move(call));
   }
   return *link.calls[link.answered];
@@ -257,11 +263,21 @@ void Observer::begin_response(Link& link, Call& call) {
   for (const auto& checker : checkers_) checker->response_begins(call);
 }
 
+// An exchange begins with its first byte, or when the one before it is over: with the rules of
+// then.
+void Observer::settle(Link& link) {
+  Call* const call = link.due();
+  if (call == nullptr || call->settled || link.taken <= call->begins) return;
+  call->settled = true;
+  call->rules = &facts_.in_force();
+}
+
 void Observer::complete_response(Link& link, Call& call) {
   if (!call.response.begun) return;  // an interim one
   call.response.complete = now();
   if (call.response.of_gateway) call.response.error_type = error_type(call.response);
   ++link.answered;
+  settle(link);
   journal_.note(now(), "gateway", "has answered r{}", call.ask->id);
   for (const auto& checker : checkers_) checker->response_complete(call);
 }
@@ -291,6 +307,7 @@ void Observer::received(io::SimSocket socket, std::size_t bytes) {
   for (const auto& call : link->calls) {
     if (!call->taken && call->ends <= link->taken) call->taken = now();
   }
+  settle(*link);
   journal_.note(now(), "gateway", "takes {} bytes from {}", bytes, socket.connection);
 }
 
@@ -315,6 +332,7 @@ void Observer::fin_arrived(io::SimSocket socket) {
   if (link == nullptr) return;
   if (link->over()) return;
   link->fin_arrived = now();
+  link->fin_rules = link->due() != nullptr ? link->due()->rules : &facts_.in_force();
   journal_.note(now(), "net", "FIN has come on {}", socket.connection);
 }
 
@@ -341,8 +359,10 @@ void Observer::closed(io::SimSocket socket, io::CloseHow how) {
 // An orderly end may be what completes a response.
 void Observer::client_left(Link& link) {
   const bool orderly = link.finished || link.how == io::CloseHow::fin;
+  const Call* const call = link.due();
+  const bool is_tunnel = call != nullptr && call->is_tunnel();  // its FIN is not its end
   const bool first = !link.finished || !link.closed;
-  if (!first || !link.accepted) return;
+  if (!link.accepted || (!first && !is_tunnel)) return;
   if (orderly && link.reader.state() == MessageReader::State::body && link.reader.until_eof() &&
       link.reader.finish() == MessageReader::Event::end) {
     complete_response(link, due(link));

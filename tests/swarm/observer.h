@@ -47,6 +47,7 @@ class Observer final : public io::SimTap, public Registry {
   void begin_response(Link& link, Call& call);
   void complete_response(Link& link, Call& call);
   Call& due(Link& link);
+  void settle(Link& link);
   void client_left(Link& link);
   Time now() const { return network_.now(); }
 

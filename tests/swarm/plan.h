@@ -207,9 +207,16 @@ struct Ordeal {
   Kind kind;
   Duration at{};
   std::size_t which = ~std::size_t{0};
-  Ms idle_timeout{};  // reload: the new ones
+  // reload: the new ones. (The grace, and what is held, stay as they are.)
+  Limits limits{};
+  config::HalfClose half_close = config::HalfClose::auto_;
   Ms pool_idle{};
 };
+
+// More than any life needs.
+inline constexpr std::uint32_t kManyClients = 10'000;
+inline constexpr std::uint16_t kManyPorts = 28'232;
+inline constexpr std::size_t kManyDescriptors = 1'000'000;
 
 struct Plan {
   std::uint64_t seed = 0;
@@ -220,9 +227,13 @@ struct Plan {
   std::vector<NamePlan> names;
   std::vector<ClientPlan> clients;
   std::vector<Ordeal> ordeals;  // in the order of their times
-  std::uint32_t max_clients = 10'000;
-  std::uint16_t ports = 28'232;         // local ports per destination
-  std::size_t descriptors = 1'000'000;  // of the gateway
+  std::uint32_t max_clients = kManyClients;
+  std::uint16_t ports = kManyPorts;            // local ports per destination
+  std::size_t descriptors = kManyDescriptors;  // of the gateway
+
+  bool lacks_clients() const { return max_clients < kManyClients; }
+  bool lacks_ports() const { return ports < kManyPorts; }
+  bool lacks_descriptors() const { return descriptors < kManyDescriptors; }
 };
 
 // "/u1/r17": where an ask goes and who it is.

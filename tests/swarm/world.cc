@@ -37,7 +37,8 @@ proxy::SetupPtr make_setup(const Plan& plan, const Ordeal* reload) {
     config.routes.push_back(std::move(route));
   }
   if (reload != nullptr) {
-    config.limits.idle_timeout = reload->idle_timeout;
+    config.limits = reload->limits;
+    config.client.half_close = reload->half_close;
     if (reload->which < config.upstreams.size()) {
       config.upstreams[reload->which].idle_timeout = reload->pool_idle;
     }

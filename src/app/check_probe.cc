@@ -1,0 +1,306 @@
+#include "app/check_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/limits.h"
+#include "http/head.h"
+#include "http/parser.h"
+#include "http/scanner.h"
+#include "io/alarm.h"
+#include "io/stream.h"
+
+namespace hushgate::app {
+namespace {
+
+constexpr std::uint64_t kOwnDescriptors = 32;
+
+std::string request_of(const config::Upstream& upstream) {
+  return "HEAD " + upstream.prefix + "/ HTTP/1.1\r\nHost: " + upstream.authority +
+         "\r\nUser-Agent: hushgate-check\r\nAccept: */*\r\n\r\n";
+}
+
+class Probe final : public io::Runnable {
+ public:
+  Probe(io::Loop& loop, upstream::NameSource& names, const config::Upstream& upstream,
+        const Limits& limits, Ms wait)
+      : loop_(loop),
+        upstream_(upstream),
+        limits_(limits),
+        wait_(wait),
+        name_(make_name(loop, names, upstream)),
+        scanner_(http::ScanRole::response, http::ScanBounds::of(limits)) {}
+
+  void start();
+  bool ended() const { return state_ == State::ended; }
+  const Probed& probed() const { return probed_; }
+
+  void run() override;
+
+ private:
+  enum class State : std::uint8_t {
+    idle,        // not started
+    resolving,   // name_wait_ may be linked
+    connecting,  // attempts_ runs parallel to probed_.tried; null: it has ended
+    asking,      // the request is on its way, received_ holds what has come of the response
+    watching,    // the response is here, since_ is when
+    ended,       // probed_ is complete; nothing is open
+  };
+
+  static upstream::Name make_name(io::Loop& loop, upstream::NameSource& names,
+                                  const config::Upstream& upstream) {
+    // What needs no resolving is never asked for.
+    if (upstream.scheme == config::Scheme::unix_socket) return {loop, names, IpAddress()};
+    if (upstream.literal) return {loop, names, *upstream.literal};
+    return {loop, names, upstream.host};
+  }
+
+  void enter(State state, Duration budget);
+  bool out_of_time() const { return loop_.now() >= due_; }
+  void end(ProbeEnd how);
+  void step_resolving();
+  void begin_connecting();
+  void step_connecting();
+  void settle(std::size_t index);
+  void choose();
+  void step_asking();
+  void send();
+  bool read_head();
+  void head_complete(const http::ResponseHead& head, std::size_t surplus_bytes);
+  void step_watching();
+
+  io::Loop& loop_;
+  const config::Upstream& upstream_;
+  const Limits& limits_;
+  Ms wait_;
+  State state_ = State::idle;
+  upstream::Name name_;
+  upstream::NameWait name_wait_{*this};
+  io::Alarm alarm_{*this};
+  Time due_{};    // the alarm's
+  Time since_{};  // when the state began
+  std::vector<io::StreamPtr> attempts_;
+  io::StreamPtr stream_;
+  std::string unsent_;
+  http::HeadScanner scanner_;
+  std::string received_;
+  Probed probed_;
+};
+
+void Probe::enter(State state, Duration budget) {
+  state_ = state;
+  since_ = loop_.now();
+  due_ = since_ + budget;
+  loop_.set_alarm(alarm_, due_);
+}
+
+void Probe::end(ProbeEnd how) {
+  alarm_.cancel();
+  attempts_.clear();
+  stream_.reset();
+  probed_.end = how;
+  state_ = State::ended;
+}
+
+void Probe::start() {
+  if (upstream_.scheme == config::Scheme::unix_socket) {
+    probed_.tried.push_back({.address = SocketAddress::unix_socket(upstream_.unix_path)});
+    return begin_connecting();
+  }
+  enter(State::resolving, limits_.connect_total);
+  name_.need(name_wait_, loop_.now());
+  run();
+}
+
+void Probe::run() {
+  switch (state_) {
+    case State::resolving: return step_resolving();
+    case State::connecting: return step_connecting();
+    case State::asking: return step_asking();
+    case State::watching: return step_watching();
+    case State::idle:
+    case State::ended: return;
+  }
+}
+
+void Probe::step_resolving() {
+  switch (name_.state()) {
+    case upstream::Name::State::known:
+      for (const IpAddress& ip : name_.addresses()) {
+        probed_.tried.push_back({.address = IpPort{.ip = ip, .port = upstream_.port}});
+      }
+      return begin_connecting();
+    case upstream::Name::State::failed:
+      probed_.error = name_.error();
+      return end(ProbeEnd::unresolved);
+    case upstream::Name::State::unasked:
+    case upstream::Name::State::asking: break;
+  }
+  if (!out_of_time()) return;
+  probed_.error = {.kind = ErrorKind::dns_timeout};
+  end(ProbeEnd::unresolved);
+}
+
+void Probe::begin_connecting() {
+  enter(State::connecting, limits_.connect_timeout);
+  const auto& sources = upstream_.source_addresses;
+  attempts_.resize(probed_.tried.size());
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    ProbedAddress& tried = probed_.tried[i];
+    const IpPort* ip = tried.address.ip();
+    io::ConnectOptions options;
+    if (ip != nullptr) {
+      const auto source = std::ranges::find(sources, ip->ip.family(), &IpAddress::family);
+      if (source != sources.end()) options.source = *source;
+    }
+    auto stream = loop_.backend().connect(tried.address, options, this);
+    if (stream)
+      attempts_[i] = std::move(*stream);
+    else
+      tried.outcome = stream.error().os_error;
+  }
+  step_connecting();
+}
+
+// The first that accepts is asked; the others have a moment more to show what they do.
+void Probe::step_connecting() {
+  for (std::size_t i = 0; i < attempts_.size(); ++i) settle(i);
+  const bool open = std::ranges::any_of(
+      probed_.tried, [](const ProbedAddress& tried) { return !tried.outcome.has_value(); });
+  if (open && !out_of_time()) return;
+  if (!stream_) return end(ProbeEnd::unreachable);
+  attempts_.clear();
+  choose();
+}
+
+void Probe::settle(std::size_t index) {
+  io::StreamPtr& attempt = attempts_[index];
+  if (!attempt || attempt->connecting()) return;
+  probed_.tried[index].outcome = attempt->failed() ? attempt->error() : 0;
+  if (!attempt->failed() && !stream_) {
+    stream_ = std::move(attempt);
+    probed_.address = probed_.tried[index].address;
+    probed_.connect_time = loop_.now() - since_;
+    due_ = std::min(due_, loop_.now() + kAddressRaceDelay);
+    loop_.set_alarm(alarm_, due_);
+  }
+  attempt.reset();
+}
+
+void Probe::choose() {
+  enter(State::asking, wait_);
+  unsent_ = request_of(upstream_);
+  step_asking();
+}
+
+void Probe::send() {
+  if (unsent_.empty()) return;
+  const std::array<Bytes, 1> pieces{as_bytes(unsent_)};
+  const auto accepted = stream_->write(pieces);
+  if (accepted) unsent_.erase(0, *accepted);  // a failure is seen by take()
+}
+
+void Probe::step_asking() {
+  send();
+  for (;;) {
+    io::Take take = stream_->take();
+    switch (take.kind) {
+      case io::Take::Kind::data:
+        received_ += as_text(take.lease.bytes());
+        take.lease = {};
+        if (!read_head()) return;
+        continue;
+      case io::Take::Kind::nothing:
+        if (out_of_time()) end(ProbeEnd::silent);
+        return;
+      case io::Take::Kind::failed:
+        probed_.error = {.kind = ErrorKind::connection_terminated, .os_error = take.os_error};
+        return end(ProbeEnd::hung_up);
+      case io::Take::Kind::fin: return end(ProbeEnd::hung_up);
+    }
+  }
+}
+
+// Returns whether the final response's head is still to come. The scanner bounds what is held.
+bool Probe::read_head() {
+  http::ResponseHead head;
+  for (;;) {
+    const http::Scan scan = scanner_.scan(received_);
+    if (scan.event == http::ScanEvent::need_more) return true;
+    if (scan.event == http::ScanEvent::refused ||
+        !http::parse_response_head(scan.head(received_), head)) {
+      end(ProbeEnd::not_http);
+      return false;
+    }
+    if (!head.interim()) {
+      head_complete(head, received_.size() - scan.length);
+      return false;
+    }
+    received_.erase(0, scan.length);
+    scanner_.reset();
+  }
+}
+
+void Probe::head_complete(const http::ResponseHead& head, std::size_t surplus_bytes) {
+  probed_.status = head.status;
+  probed_.answer_time = loop_.now() - since_;
+  probed_.keep_alive_s = head.keep_alive_timeout_s;
+  const bool closes = head.connection.close ||
+                      (head.version == http::Version::http10 && !head.connection.keep_alive);
+  if (closes) return end(ProbeEnd::closes_each);
+  if (surplus_bytes > 0) return end(ProbeEnd::spoke);
+  enter(State::watching, wait_);
+  loop_.ready(*this);  // what follows may have come already
+}
+
+void Probe::step_watching() {
+  const io::Take::Kind kind = stream_->take().kind;
+  switch (kind) {
+    case io::Take::Kind::data: return end(ProbeEnd::spoke);
+    case io::Take::Kind::nothing:
+      if (out_of_time()) end(ProbeEnd::kept_open);
+      return;
+    case io::Take::Kind::fin:
+    case io::Take::Kind::failed:
+      probed_.idle = loop_.now() - since_;
+      return end(ProbeEnd::closed_idle);
+  }
+}
+
+}  // namespace
+
+std::size_t probes_at_once(std::uint64_t descriptor_limit) {
+  const std::uint64_t room = descriptor_limit - std::min(descriptor_limit, kOwnDescriptors);
+  return static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(room / upstream::kMaxAddresses, 1, config::kMaxUpstreams));
+}
+
+std::vector<Probed> probe(io::Loop& loop, upstream::NameSource& names, const config::Config& config,
+                          const ProbeOptions& options) {
+  HG_ASSERT(options.at_once > 0);
+  std::vector<std::unique_ptr<Probe>> probes;
+  for (const config::Upstream& upstream : config.upstreams) {
+    probes.push_back(std::make_unique<Probe>(loop, names, upstream, config.limits, options.wait));
+  }
+  const auto ended = [&] {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(probes, [](const auto& each) { return each->ended(); }));
+  };
+  std::size_t started = 0;
+  while (ended() < probes.size()) {
+    while (started < probes.size() && started - ended() < options.at_once) {
+      probes[started++]->start();
+    }
+    if (ended() < started) loop.turn(kNever);
+  }
+  std::vector<Probed> results;
+  for (const auto& each : probes) results.push_back(each->probed());
+  return results;
+}
+
+}  // namespace hushgate::app
