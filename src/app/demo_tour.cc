@@ -55,7 +55,7 @@ The tour: five commands for another terminal. This text again: curl {url}/tour
 More: the SDKs of OpenAI (base URL {url}/v1) and Anthropic ({url}),
 any key; a WebSocket at {url}/ws, in a browser or not; and
 
-   curl -s {url}/bytes/100000000 | tee >(sha1sum) | curl -s -T - {url}/upload     # the same SHA-1 twice
+   curl -s {url}/bytes/100000000 | tee >(sha1sum >&2) | curl -s -T - {url}/upload     # the same SHA-1 twice
    curl -s -d x '{url}/mortal/die?for=3'; curl -s {url}/mortal/echo     # two kinds of 502, and why
    curl {url}/     # everything there is
 )";

@@ -4,12 +4,14 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "app/check.h"
 #include "app/command_line.h"
 #include "app/demo.h"
 #include "app/serve.h"
+#include "app/server_errors.h"
 #include "app/settings.h"
 #include "base/log.h"
 #include "config/schema_json.h"
@@ -76,5 +78,11 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace hushgate::app
 
 int main(int argc, char** argv) {
-  return hushgate::app::run(std::vector<std::string>(argv + 1, argv + argc));
+  using namespace hushgate::app;
+  try {
+    return run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::system_error& error) {  // std::thread, of the log or the resolver
+    fmt::print(stderr, "hushgate: {}\n", cannot_start_thread(error.code().value()));
+    return kExitFailed;
+  }
 }

@@ -95,8 +95,7 @@ void start(Server& server) {
   try {
     server.start([main_thread] { ::pthread_kill(main_thread, kAllEnded); });
   } catch (const std::system_error& error) {
-    fmt::print(stderr, "hushgate: {}\n",
-               cannot_start_threads(server.workers(), error.code().value()));
+    fmt::print(stderr, "hushgate: {}\n", cannot_start_thread(error.code().value()));
     std::_Exit(kExitFailed);
   }
 }

@@ -36,7 +36,6 @@ class Server {
   void stop();
   void cut();
   void tell_waiting();
-  std::size_t workers() const { return workers_.size(); }
   bool ended() const { return running_.load() == 0; }
   std::uint32_t clients() const { return shared_.clients.load(std::memory_order_relaxed); }
   LogSink& sink() { return sink_; }

@@ -64,11 +64,12 @@ std::string cannot_make_worker(unsigned number, unsigned count, int os_error,
                      std::strerror(os_error), what.empty() ? "" : "; ", what);
 }
 
-std::string cannot_start_threads(std::size_t workers, int os_error) {
+std::string cannot_start_thread(int os_error) {
   return fmt::format(
-      "cannot start the threads of {} worker(s): {}; raise what bounds them (ulimit -u, TasksMax= "
-      "of systemd, pids.max of the container), or lower workers",
-      workers, std::strerror(os_error));
+      "cannot start a thread: {}; raise what bounds them (ulimit -u, TasksMax= of systemd, "
+      "pids.max "
+      "of the container), or lower workers",
+      std::strerror(os_error));
 }
 
 }  // namespace hushgate::app

@@ -1,7 +1,6 @@
 // Why a server could not start, in sentences that say what to do about it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +19,6 @@ std::string cannot_make_worker(unsigned number, unsigned count, int os_error,
                                std::uint64_t descriptor_limit);
 
 // std::thread's failure.
-std::string cannot_start_threads(std::size_t workers, int os_error);
+std::string cannot_start_thread(int os_error);
 
 }  // namespace hushgate::app

@@ -48,8 +48,8 @@ TEST(ServerErrors, WhatKeepsAWorkerFromStartingIsTold) {
             "systemd), or lower workers or the number of listeners");
   EXPECT_EQ(cannot_make_worker(1, 1, EINVAL, 16),
             "cannot make the event loop of worker 1 of 1: Invalid argument");
-  EXPECT_THAT(cannot_start_threads(64, EAGAIN),
-              AllOf(StartsWith("cannot start the threads of 64 worker(s): "),
+  EXPECT_THAT(cannot_start_thread(EAGAIN),
+              AllOf(StartsWith("cannot start a thread: Resource temporarily unavailable; raise "),
                     HasSubstr("TasksMax="), HasSubstr("lower workers")));
 }
 

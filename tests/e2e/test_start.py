@@ -3,20 +3,21 @@
 import asyncio
 import os
 import resource
+import shutil
 import socket
 
-from support import case, check, configuration
+from support import Skip, case, check, configuration
 
 from test_command import written
 
 UP = "http://127.0.0.1:9"
-NOBODY = 65534
+NOBODY = 65511  # nobody else runs as this user
 
 
-async def refused(t, config, *, path=None, before=None):
+async def refused(t, config, *, path=None, before=None, binary=None):
     """Standard error of a gateway that does not start."""
     process = await asyncio.create_subprocess_exec(
-        t.binary, "serve", "-c", path or written(t, config), stdin=asyncio.subprocess.DEVNULL,
+        binary or t.binary, "serve", "-c", path or written(t, config), stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, preexec_fn=before)
     try:
         out, err = await asyncio.wait_for(process.communicate(), 30)
@@ -64,15 +65,20 @@ def only_root():
     return os.geteuid() == 0
 
 
+def for_everybody(t):
+    """The program where everybody may run it."""
+    os.chmod(t.directory, 0o755)
+    return shutil.copy(t.binary, os.path.join(t.directory, "program"))
+
+
 @case
 async def a_port_that_wants_a_privilege_is_told(t):
     with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding="ascii") as file:
         if not only_root() or int(file.read()) <= 81:
-            return
-    os.chmod(t.directory, 0o755)
+            raise Skip("wants to give up root's rights, and a kernel that keeps low ports for those who have them")
     path = written(t, configuration(UP, listen="127.0.0.1:81"))
     os.chmod(path, 0o644)
-    has(await refused(t, None, path=path, before=drop_privileges),
+    has(await refused(t, None, path=path, before=drop_privileges, binary=for_everybody(t)),
         "cannot listen on 127.0.0.1:81 (listen[0]): Permission denied; ports below 1024", "CAP_NET_BIND_SERVICE")
 
 
@@ -84,9 +90,9 @@ async def a_file_that_cannot_be_read_is_told_with_the_reason(t):
     has(await refused(t, None, path=t.directory), "Is a directory; give -c the path of a file in it")
     if only_root():
         path = written(t, configuration(UP))
-        os.chmod(t.directory, 0o755)
         os.chmod(path, 0o600)
-        has(await refused(t, None, path=path, before=drop_privileges), "Permission denied; user 65534 needs to read it")
+        has(await refused(t, None, path=path, before=drop_privileges, binary=for_everybody(t)),
+            "Permission denied; user 65511 needs to read it")
 
 
 @case
@@ -98,3 +104,19 @@ async def too_few_descriptors_are_told_with_the_limit_and_what_to_lower(t):
         "this process may have 20 descriptors open (RLIMIT_NOFILE)", "LimitNOFILE=", "lower workers")
     has(await refused(t, configuration(UP, listen=["127.0.0.1:0"] * 40), before=few), "cannot listen on 127.0.0.1:0 (listen[",
         "Too many open files", "20 descriptors")
+
+
+@case
+async def too_few_threads_are_told(t):
+    if not only_root():
+        raise Skip("wants to become somebody who runs nothing else")
+    for most in (1, 5):  # the log's own, a worker's
+        def few():
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))  # noqa: B023
+            drop_privileges()
+
+        path = written(t, configuration(UP, workers=20))
+        os.chmod(path, 0o644)
+        has(await refused(t, None, path=path, before=few, binary=for_everybody(t)),
+            "cannot start a thread: Resource temporarily unavailable",
+            "TasksMax=", "lower workers")

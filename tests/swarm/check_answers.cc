@@ -70,11 +70,17 @@ class AnswersChecker final : public Checker {
         std::ranges::all_of(plan.names, [](const auto& name) { return name.leave_out == 0; });
     const bool calm = weather.link_stall_percent == 0 &&
                       2 * weather.latency_max + facts_.slack < limits(call).connect_timeout;
-    // The others may use up the time of all.
-    const auto addresses = static_cast<int>(upstream.addresses.size());
-    const bool has_time = limits(call).connect_total >= addresses * limits(call).connect_timeout;
+    // Its name and the other addresses may use up the time of all.
+    Duration needed = static_cast<int>(upstream.addresses.size()) * limits(call).connect_timeout;
+    if (upstream.named) {
+      for (const NamePlan& name : plan.names) needed += name.takes;
+    }
+    const bool has_time = limits(call).connect_total >= needed;
+    const bool stays = std::ranges::none_of(plan.ordeals, [&](const Ordeal& ordeal) {
+      return ordeal.kind == Ordeal::Kind::restart && ordeal.which == call.ask->upstream;
+    });
     const bool roomy = !plan.lacks_ports() && !plan.lacks_descriptors() && upstream.backlog > 3;
-    return told_of_all && calm && has_time && roomy &&
+    return told_of_all && stays && calm && has_time && roomy &&
            std::ranges::count(upstream.addresses, Reach::listens) > 0;
   }
 

@@ -213,6 +213,12 @@ void Client::tunnel_came(std::string_view payload) {
   tunnel_bytes_ += payload.size();
 }
 
+bool Client::restarts(std::size_t upstream) const {
+  return std::ranges::any_of(stage_.plan.ordeals, [upstream](const Ordeal& ordeal) {
+    return ordeal.kind == Ordeal::Kind::restart && ordeal.which == upstream;
+  });
+}
+
 void Client::answer_ended(Heard& heard) {
   heard.state = Heard::State::complete;
   stage_.journal.note(stage_.network.now(), party_.who(), "has been told {} bytes",
@@ -223,7 +229,8 @@ void Client::answer_ended(Heard& heard) {
           reader_.field("Connection") == "close";
   if (heard.of_gateway || heard.stray || stage_.court.objected()) return;
   const Answer& answer = answer_of(heard);
-  if (may_end_anywhere(answer)) return;
+  const bool may_restart = answer.body.shape == BodyShape::eof && restarts(heard.ask->upstream);
+  if (may_restart || may_end_anywhere(answer)) return;
   const std::size_t said = has_body(*heard.ask, answer) ? answer.body.bytes : 0;
   if (heard.body_bytes != said) object("I5", heard, "a body of another size than was said");
   object_if(heard.trailer != has_trailer(*heard.ask, answer), heard, "another trailer");

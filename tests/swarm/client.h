@@ -83,6 +83,7 @@ class Client final : private Party::Owner {
   void check_final(const Heard& heard);
   void body_came(Heard& heard, std::string_view payload);
   void tunnel_came(std::string_view payload);
+  bool restarts(std::size_t upstream) const;
   void answer_ended(Heard& heard);
   void reader_failed();
   void cut_short();

@@ -46,6 +46,7 @@ Ask Asks::safe() {
   ask.method = dice_.one_of({"GET", "GET", "GET", "HEAD", "OPTIONS"});
   if (dice_.percent(5)) ask.body.shape = BodyShape::length;
   ask.keyed = dice_.percent(5);
+  ask.says_close = dice_.percent(5);
   draw_answers(ask);
   return ask;
 }
@@ -57,6 +58,7 @@ Ask Asks::unsafe() {
   if (!bodyless) ask.body = body(std::max<std::size_t>(size(), 1));
   if (ask.method == "GET" && ask.body.bytes == 0) ask.method = "POST";
   ask.keyed = dice_.percent(40);
+  ask.says_close = dice_.percent(5);
   draw_answers(ask);
   return ask;
 }
@@ -76,6 +78,10 @@ Ask Asks::upgrade() {
   draw_answers(ask);
   Answer& first = ask.answers.front();
   if (dice_.percent(80)) first.manner = Answer::Manner::switches;
+  if (dice_.percent(30)) {
+    first.reads_bytes = dice_.spread(1, 4'096);
+    first.read_gap = dice_.time(1ms, 200ms);
+  }
   return ask;
 }
 

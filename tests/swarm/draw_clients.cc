@@ -184,6 +184,10 @@ void Clients::expect() {
   const std::size_t head = raw_of(only).head_bytes;
   const std::size_t bytes = add(std::move(only));
   send(head);
+  if (dice_.percent(15)) {
+    pause(dice_.time(1ms, pace_));
+    return leave(any_leave());
+  }
   if (dice_.percent(80)) {
     step({.kind = Step::Kind::await_continue, .time = dice_.time(10ms, pace_)});
   }
@@ -214,6 +218,11 @@ void Clients::upgrade() {
   Ask only = asks_.upgrade();
   const std::size_t tunnel = only.tunnel_bytes;
   ask_and_hear(std::move(only));
+  if (dice_.percent(30)) {
+    step({.kind = Step::Kind::read_rate,
+          .bytes = dice_.spread(1, 4'096),
+          .time = dice_.time(1ms, plan_.limits.send_timeout)});
+  }
   const std::size_t first = dice_.between(0, tunnel);
   send(first);
   pause(dice_.time(1ms, 500ms));

@@ -144,6 +144,14 @@ void draw_ordeals(Dice& dice, Plan& plan, Ms pace) {
   for (std::uint64_t i = 0; i < reloads; ++i) {
     plan.ordeals.push_back(draw_reload(dice, plan, pace));
   }
+  const std::uint64_t restarts = dice.percent(20) ? dice.between(1, 3) : 0;
+  for (std::uint64_t i = 0; i < restarts; ++i) {
+    plan.ordeals.push_back({.kind = Ordeal::Kind::restart,
+                            .at = dice.time(1ms, pace * 2),
+                            .which = dice.between(0, plan.upstreams.size() - 1),
+                            .leave = dice.one_of({Leave::close, Leave::reset, Leave::vanish}),
+                            .away = dice.time(1ms, 2s)});
+  }
   if (dice.percent(50)) {
     const Duration at = dice.time(1ms, pace * 2);
     plan.ordeals.push_back({.kind = Ordeal::Kind::stop, .at = at});

@@ -171,10 +171,17 @@ void Life::reload(const Ordeal& ordeal) {
 void Life::schedule_ordeals() {
   for (const Ordeal& ordeal : plan_.ordeals) {
     if (ordeal.at == kNotAtAll) continue;
+    if (ordeal.kind == Ordeal::Kind::restart) {
+      network_.at(now() + ordeal.at, [this, &ordeal] {
+        upstreams_[ordeal.which]->restart(ordeal.leave, ordeal.away);
+      });
+      continue;
+    }
     network_.at(now() + ordeal.at, [this, &ordeal] {
       loop_.post([this, &ordeal] {
         if (!gateway_) return;
         switch (ordeal.kind) {
+          case Ordeal::Kind::restart: return;  // not the gateway's
           case Ordeal::Kind::stop: return stop();
           case Ordeal::Kind::cut:
             stop();

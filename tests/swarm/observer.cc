@@ -332,7 +332,8 @@ void Observer::fin_arrived(io::SimSocket socket) {
   if (link == nullptr) return;
   if (link->over()) return;
   link->fin_arrived = now();
-  link->fin_rules = link->due() != nullptr ? link->due()->rules : &facts_.in_force();
+  const Call* const call = link->due();
+  link->fin_rules = call != nullptr && call->settled ? call->rules : &facts_.in_force();
   journal_.note(now(), "net", "FIN has come on {}", socket.connection);
 }
 

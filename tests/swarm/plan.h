@@ -201,8 +201,9 @@ inline constexpr Duration kNotAtAll{-1};  // of an ordeal that the shrinker has 
 struct Ordeal {
   enum class Kind : std::uint8_t {
     stop,
-    cut,     // a second signal; behind a stop
-    reload,  // the limits change, and the upstream `which` if it is one
+    cut,      // a second signal; behind a stop
+    reload,   // the limits change, and the upstream `which` if it is one
+    restart,  // the upstream `which` leaves all its connections by `leave`, and is away for `away`
   };
   Kind kind;
   Duration at{};
@@ -211,6 +212,9 @@ struct Ordeal {
   Limits limits{};
   config::HalfClose half_close = config::HalfClose::auto_;
   Ms pool_idle{};
+  // restart
+  Leave leave = Leave::close;
+  Duration away{};
 };
 
 // More than any life needs.

@@ -15,11 +15,24 @@ constexpr int kTinyBacklog = 1;
 
 Upstream::Upstream(const Stage& stage, std::size_t index) : stage_(stage), index_(index) {
   know_asks();
-  const std::size_t addresses = plan().addresses.size();
-  for (std::size_t address = 0; address < addresses; ++address) open(address);
+  open_all();
 }
 
 Upstream::~Upstream() = default;
+
+void Upstream::restart(Leave how, Duration away) {
+  stage_.journal.note(stage_.network.now(), fmt::format("upstream {}", index_), "restarts");
+  listeners_.clear();
+  for (const auto& connection : connections_) connection->quit(how);
+  stage_.network.at(stage_.network.now() + away, [this] {
+    if (listeners_.empty()) open_all();
+  });
+}
+
+void Upstream::open_all() {
+  const std::size_t addresses = plan().addresses.size();
+  for (std::size_t address = 0; address < addresses; ++address) open(address);
+}
 
 void Upstream::know_asks() {
   for (const ClientPlan& client : stage_.plan.clients) {

@@ -38,6 +38,8 @@ class Upstream {
   Upstream& operator=(const Upstream&) = delete;
   ~Upstream();
 
+  // Leaves all its connections so, and refuses others for so long.
+  void restart(Leave how, Duration away);
   // In the order of their coming.
   const std::vector<Delivery>& deliveries() const { return deliveries_; }
 
@@ -51,6 +53,7 @@ class Upstream {
 
   const UpstreamPlan& plan() const { return stage_.plan.upstreams[index_]; }
   void know_asks();
+  void open_all();
   void open(std::size_t address);
   void welcome(io::SimPeerListener& listener);
   // A request's head has come: notes a delivery of the ask that it is. Nothing: it is none of those

@@ -19,6 +19,14 @@ void UpstreamConnection::later(Duration time) {
   });
 }
 
+void UpstreamConnection::quit(Leave how) {
+  if (party_.over()) return;
+  const bool fin = how == Leave::finish || how == Leave::close;
+  const bool speaks = stance_ == Stance::answering && answer_->body.shape == BodyShape::eof;
+  if (fin && speaks && !delivery().answer_whole) delivery().eof_by_fin = true;
+  leave(how);
+}
+
 // What it hears.
 
 void UpstreamConnection::heard(std::string_view bytes) {

@@ -21,6 +21,8 @@ class UpstreamConnection final : private Party::Owner {
       : stage_(stage), upstream_(upstream), party_(stage, std::move(who), *this) {}
 
   void begin(std::unique_ptr<io::SimPeer> peer);
+  // The process ends, in the middle of whatever it does.
+  void quit(Leave how);
 
  private:
   enum class Stance : std::uint8_t {
