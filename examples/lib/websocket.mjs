@@ -1,9 +1,10 @@
-// As much of RFC 6455 as the examples need, on Node's own modules: text messages, close, ping. Unfragmented.
+// As much of RFC 6455 as the examples need, on Node's own modules: messages of text (strings) and of bytes (Buffers), in
+// one frame or several, close, ping.
 import crypto from 'node:crypto';
 import http from 'node:http';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const [TEXT, CLOSE, PING, PONG] = [1, 8, 9, 10];
+const [MORE, TEXT, BYTES, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10];
 
 function frame(opcode, payload, masked) {
   const long = payload.length > 65535, middle = !long && payload.length > 125;
@@ -20,36 +21,47 @@ function frame(opcode, payload, masked) {
 // The first frame in `data`, or nothing if it is not whole.
 function first(data) {
   if (data.length < 2) return undefined;
-  let length = data[1] & 0x7f, at = 2;
-  if (length === 126 && (at = 4) && data.length >= 4) length = data.readUInt16BE(2);
-  if (length === 127 && (at = 10) && data.length >= 10) length = Number(data.readBigUInt64BE(2));
+  const short = data[1] & 0x7f;
+  let at = short === 127 ? 10 : short === 126 ? 4 : 2;
+  if (data.length < at) return undefined;
+  const length = short === 127 ? Number(data.readBigUInt64BE(2)) : short === 126 ? data.readUInt16BE(2) : short;
   const mask = data[1] & 0x80 ? data.subarray(at, at + 4) : undefined;
   if (mask) at += 4;
   if (data.length < at + length) return undefined;
   const payload = data.subarray(at, at + length);
-  return { opcode: data[0] & 15, size: at + length, payload: mask ? payload.map((byte, i) => byte ^ mask[i % 4]) : payload };
+  return { last: data[0] >= 0x80, opcode: data[0] & 15, size: at + length, payload: mask ? payload.map((byte, i) => byte ^ mask[i % 4]) : payload };
 }
 
 class Socket {
   constructor(socket, head, masked) {
-    Object.assign(this, { socket, masked, buffer: head, onmessage: () => {}, onclose: () => {}, ended: false });
+    Object.assign(this, { socket, masked, buffer: head, parts: [], onmessage: () => {}, onclose: () => {}, ended: false });
     socket.setNoDelay(true);
     socket.on('data', (data) => { this.buffer = Buffer.concat([this.buffer, data]); this.take(); });
     socket.on('error', () => {});
     socket.on('close', () => { if (!this.ended) { this.ended = true; this.onclose(1006); } });
     setImmediate(() => this.take());
   }
-  send(text) { if (!this.ended) this.socket.write(frame(TEXT, Buffer.from(text), this.masked)); }
+  send(message) {
+    const opcode = typeof message === 'string' ? TEXT : BYTES;
+    if (!this.ended) this.socket.write(frame(opcode, Buffer.from(message), this.masked));
+  }
   close(code = 1000) {
     const payload = Buffer.alloc(2);
     payload.writeUInt16BE(code);
     this.socket.write(frame(CLOSE, payload, this.masked));
     if (!this.masked) this.socket.end();
   }
+  piece({ opcode, payload, last }) {
+    if (opcode !== MORE) this.text = opcode === TEXT;
+    this.parts.push(payload);
+    if (!last) return;
+    const message = Buffer.concat(this.parts.splice(0));
+    this.onmessage(this.text ? message.toString() : message);
+  }
   take() {
     for (let got = first(this.buffer); got && !this.ended; got = first(this.buffer)) {
       this.buffer = this.buffer.subarray(got.size);
-      if (got.opcode === TEXT) this.onmessage(got.payload.toString());
+      if ([MORE, TEXT, BYTES].includes(got.opcode)) this.piece(got);
       else if (got.opcode === PING) this.socket.write(frame(PONG, got.payload, this.masked));
       else if (got.opcode === CLOSE) {
         this.ended = true;

@@ -8,13 +8,33 @@ const members = new Map(); // topic -> Map(socket -> its settings)
 const words = {
   '1.0.0': { read: JSON.parse, write: JSON.stringify },
   '2.0.0': {
-    read(text) {
-      const [join_ref, ref, topic, event, payload] = JSON.parse(text);
+    read(message) {
+      if (Buffer.isBuffer(message)) return readPush(message);
+      const [join_ref, ref, topic, event, payload] = JSON.parse(message);
       return { join_ref, ref, topic, event, payload };
     },
-    write: ({ join_ref, ref, topic, event, payload }) => JSON.stringify([join_ref ?? null, ref ?? null, topic, event, payload]),
+    write(message) {
+      const { join_ref, ref, topic, event, payload } = message;
+      return payload?.packed ? writeBroadcast(message) : JSON.stringify([join_ref ?? null, ref ?? null, topic, event, payload]);
+    },
   },
 };
+
+// Broadcasts of version 2.0.0 are packed: a kind, the sizes of what follows, then that, then the payload as it is.
+const [PUSH, BROADCAST] = [3, 4];
+
+function readPush(message) {
+  if (message[0] !== PUSH) throw new Error(`a message of kind ${message[0]}`);
+  let at = 7;
+  const part = (n) => message.subarray(at, at += message[n]).toString();
+  const [join_ref, ref, topic, name] = [part(1), part(2), part(3), part(4)];
+  at += message[5];
+  return { join_ref, ref, topic, event: 'broadcast', payload: { packed: true, name, encoding: message[6], data: message.subarray(at) } };
+}
+
+function writeBroadcast({ topic, payload: { name, encoding, data } }) {
+  return Buffer.concat([Buffer.from([BROADCAST, topic.length, name.length, 0, encoding]), Buffer.from(topic + name), data]);
+}
 
 const server = serve((request, response) => json(response, 404, { message: 'WebSockets only' }));
 

@@ -243,7 +243,7 @@ TEST_F(CheckProbe, AllAreAskedAtOnceUnlessDescriptorsAreShort) {
   }
   const Time begin = loop.now();
   EXPECT_EQ(probe_all().size(), 10U);
-  EXPECT_EQ(loop.now() - begin, Ms{1'000} + 5 * kLatency);
+  EXPECT_EQ(loop.now() - begin, Ms{1'000} + 4 * kLatency);
 }
 
 TEST_F(CheckProbe, ShortOfDescriptorsTheyAreAskedOneBehindTheOther) {
@@ -255,7 +255,7 @@ TEST_F(CheckProbe, ShortOfDescriptorsTheyAreAskedOneBehindTheOther) {
   const std::vector<Probed> all = probe_all();
   EXPECT_EQ(all.at(0).end, ProbeEnd::closed_idle);
   EXPECT_EQ(all.at(1).end, ProbeEnd::closed_idle);
-  EXPECT_EQ(loop.now() - begin, 2 * (Ms{1'000} + 5 * kLatency));
+  EXPECT_EQ(loop.now() - begin, 2 * (Ms{1'000} + 4 * kLatency));
   EXPECT_EQ(probes_at_once(0), 1U);
   EXPECT_EQ(probes_at_once(64), 2U);
   EXPECT_EQ(probes_at_once(1'000'000), config::kMaxUpstreams);

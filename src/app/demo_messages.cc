@@ -36,9 +36,10 @@ DemoReply streamed(const ModelAsk& ask, std::uint64_t id, const DemoTiming& timi
                            .text = event_of("content_block_delta", delta),
                            .tokens = 1});
   }
-  const std::string usage = fmt::format(
-      R"(,"delta":{{"stop_reason":"end_turn","stop_sequence":null}},"usage":{{"output_tokens":{}}})",
-      ask.tokens);
+  const std::string usage =
+      fmt::format(R"(,"delta":{{"stop_reason":"end_turn","stop_sequence":null}},)"
+                  R"("usage":{{"output_tokens":{}}})",
+                  ask.tokens);
   reply.steps.push_back({.text = event_of("content_block_stop", R"(,"index":0)") +
                                  event_of("message_delta", usage) + event_of("message_stop", "")});
   return reply;

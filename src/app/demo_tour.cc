@@ -18,45 +18,56 @@ The tour: five commands for another terminal. This text again: curl {url}/tour
 
 1. NOBODY SQUATS. Half a request, and then a byte every 0.3 s for as long as it is let.
 
-   bash -c 'exec 3<>/dev/tcp/{host}/{port}; printf "GET / HTTP/1.1\r\nHost: x\r\nX: " >&3; (while sleep 0.3; do printf x >&3; done) 2>/dev/null & time cat <&3'
+   bash -c 'exec 3<>/dev/tcp/{host}/{port}; printf "GET / HTTP/1.1\r\nHost: x\r\nX: " >&3;
+     (while sleep 0.3; do printf x >&3; done) 2>/dev/null & time cat <&3'
 
-   Look for: a 408 and "real" between {idle} s and {late} s. It was the client's turn, for idleTimeoutMs
-   ({idle} s) and no longer; bytes that drip buy nothing.
+   Look for: a 408, and "real" between {idle} s and {late} s. It was the client's turn, for
+   idleTimeoutMs ({idle} s) and no longer; bytes that drip buy nothing.
 
 2. NOBODY IS HUNG UP ON FOR THINKING. A model that is silent for {think} s, then speaks.
 
-   curl -sN -w '%{{stderr}}%{{http_code}}, first byte after %{{time_starttransfer}} s\n' '{url}/v1/chat/completions?think={think}' -d '{{"stream":true,"messages":[]}}' | grep --line-buffered -o '"content":"[^"]\+"'
+   curl -sN '{url}/v1/chat/completions?think={think}' \
+     -w '%{{stderr}}%{{http_code}}, first byte after %{{time_starttransfer}} s\n' \
+     -d '{{"stream":true,"messages":[]}}' | grep --line-buffered -o '"content":"[^"]\+"'
 
-   Look for: nothing at all for {think} s, which is longer than idleTimeoutMs ({idle} s), then 12 tokens one
-   by one, and 200, first byte after {think} s. It was the upstream's turn.
+   Look for: nothing at all for {think} s, which is longer than idleTimeoutMs ({idle} s), then 12
+   tokens one by one, and 200, first byte after {think} s. It was the upstream's turn.
 
 3. NOTHING IS SENT TWICE THAT COULD HAVE ACTED, and the client never pays for that. This upstream
    promises to keep its connections, and when one is used again, it reads the request and hangs up.
 
-   curl -s {url}/count; for m in GET PUT POST; do curl -s -o /dev/null -w "$m %{{http_code}}\n" -X $m -H 'Idempotency-Key: 7' '{url}/closing/echo?[1-5]'; done; curl -s {url}/count
+   curl -s {url}/count; for m in GET PUT POST; do \
+     curl -s -o /dev/null -w "$m %{{http_code}}\n" -X $m -H 'Idempotency-Key: 7' \
+     '{url}/closing/echo?[1-5]'; done; curl -s {url}/count
 
    Look for: 15 times 200. In the upstream's own count PUT and POST have grown by exactly 5; GET by
    up to 9: those that were hung up on went out again at once, which is safe.
 
 4. WHO LEAVES IS NOT WORKED FOR. curl leaves a model that is to speak 1000 tokens after 4 s.
 
-   curl -sN -m 4 '{url}/v1/chat/completions?think=1&tokens=1000' -d '{{"stream":true,"messages":[]}}' | grep -c '"content":"[^"]'; sleep 3; curl -s {url}/events | grep cancelled | tail -n 1
+   curl -sN -m 4 '{url}/v1/chat/completions?think=1&tokens=1000' \
+     -d '{{"stream":true,"messages":[]}}' | grep -c '"content":"[^"]'; sleep 3; \
+     curl -s {url}/events | grep cancelled | tail -n 1
 
-   Look for: about 20 tokens, as curl counts them; 3 s later the upstream's own count still stands at
-   the same number ("tokens", at most one more), "cancelled" after about 4000 ms.
+   Look for: about 20 tokens, as curl counts them; 3 s later the upstream's own count still stands
+   at the same number ("tokens", at most one more), "cancelled" after about 4000 ms.
 
 5. PORTS DO NOT RUN OUT. {posts} POSTs, each on a connection of its own to an upstream that closes
    it right away; this machine has {ports} ports for that. (Their log lines rush by here.)
 
-   curl -Z --no-progress-meter -o /dev/null -w '%{{http_code}}\n' -d x '{url}/closing/echo?[1-{posts}]' | sort | uniq -c; awk '$3 ~ /:{closing}$/ && $4 == "06"' /proc/net/tcp | wc -l
+   curl -Z --no-progress-meter -o /dev/null -w '%{{http_code}}\n' -d x \
+     '{url}/closing/echo?[1-{posts}]' | sort | uniq -c; \
+     awk '$3 ~ /:{closing}$/ && $4 == "06"' /proc/net/tcp | wc -l
 
-   Look for: "{posts} 200" and nothing else; then 0: so many ports does the gateway hold in TIME_WAIT.
+   Look for: "{posts} 200" and nothing else; then 0: so many ports does the gateway hold in
+   TIME_WAIT.
 
 More: the SDKs of OpenAI (base URL {url}/v1) and Anthropic ({url}),
 any key; a WebSocket at {url}/ws, in a browser or not; and
 
-   curl -s {url}/bytes/100000000 | tee >(sha1sum >&2) | curl -s -T - {url}/upload     # the same SHA-1 twice
-   curl -s -d x '{url}/mortal/die?for=3'; curl -s {url}/mortal/echo     # two kinds of 502, and why
+   curl -s {url}/bytes/100000000 | tee >(sha1sum >&2) | \
+     curl -s -T - {url}/upload     # the same SHA-1 twice
+   curl -s -d x '{url}/mortal/die?for=3'; curl -s {url}/mortal/echo     # two 502s, and why
    curl {url}/     # everything there is
 )";
 

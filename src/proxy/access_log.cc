@@ -1,5 +1,7 @@
 #include "proxy/access_log.h"
 
+#include <netdb.h>
+
 #include "proxy/errors.h"
 #include "proxy/exchange.h"
 
@@ -18,9 +20,7 @@ std::string_view side_name(Side side) {
 void add_upstream(LogLine& line, const Exchange& exchange) {
   const Record& record = exchange.record;
   line.text("upstream", exchange.decision().upstream->name).number("attempts", record.attempts);
-  if (record.attempts + record.connect_rounds > 0) {
-    line.text("endpoint", record.endpoint.to_string());
-  }
+  add_endpoint(line, record.endpoint);
   if (record.connect_rounds > 0) line.number("connect_rounds_failed", record.connect_rounds);
   if (record.attempts == 0) return;
   line.text("connection", record.ordinal > 1 ? "pooled" : "new").number("ordinal", record.ordinal);
@@ -33,12 +33,23 @@ void add_end(LogLine& line, const Record& record) {
   }
   const ErrorFacts& error = facts(record.error.kind);
   line.text("end", error.type).text("side", side_name(error.side));
-  if (record.error.os_error != 0) {
-    line.number("errno", static_cast<std::uint64_t>(record.error.os_error));
-  }
+  add_os_error(line, record.error);
 }
 
 }  // namespace
+
+void add_endpoint(LogLine& line, const SocketAddress& endpoint) {
+  if (endpoint != SocketAddress()) line.text("endpoint", endpoint.to_string());
+}
+
+void add_os_error(LogLine& line, const Error& error) {
+  if (error.os_error == 0) return;
+  if (error.kind == ErrorKind::dns_error) {
+    line.text("resolver", ::gai_strerror(error.os_error));
+  } else {
+    line.number("errno", static_cast<std::uint64_t>(error.os_error));
+  }
+}
 
 void log_exchange(Context& context, const Exchange& exchange, const SocketAddress& client) {
   const Record& record = exchange.record;

@@ -1,6 +1,7 @@
 // An attempt: a connection from the pool or a new one, and the head written to it.
 #include <utility>
 
+#include "proxy/access_log.h"
 #include "proxy/exchange.h"
 #include "proxy/retry.h"
 #include "proxy/session.h"
@@ -63,13 +64,11 @@ void Exchange::dial_failed() {
   }
   const Duration wait = backoff(limits().retry_backoff, record.connect_rounds, context_.random());
   context_.counters.add(Counter::connect_retries);
-  context_.log.line(now(), LogLevel::warning, "connect_retry")
-      .text("request_id", request_id)
-      .text("upstream", decision_.upstream->name)
-      .text("endpoint", record.endpoint.to_string())
-      .text("error", facts(error.kind).type)
-      .number("errno", static_cast<std::uint64_t>(error.os_error))
-      .ms("wait_ms", wait);
+  LogLine line = context_.log.line(now(), LogLevel::warning, "connect_retry");
+  line.text("request_id", request_id).text("upstream", decision_.upstream->name);
+  add_endpoint(line, record.endpoint);
+  line.text("error", facts(error.kind).type).ms("wait_ms", wait);
+  add_os_error(line, error);
   context_.loop.set_alarm(retry_alarm_, now() + wait);
 }
 

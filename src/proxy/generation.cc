@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -36,10 +35,9 @@ std::unique_ptr<Generation> Generations::make(SetupPtr setup) const {
 
 void Generations::adopt(SetupPtr setup) {
   std::unique_ptr<Generation> next = make(std::move(setup));
-  const std::set<std::shared_ptr<upstream::Endpoint>> carried_on(next->endpoints.begin(),
-                                                                 next->endpoints.end());
   for (const auto& endpoint : current_->endpoints) {
-    if (!carried_on.contains(endpoint)) endpoint->retire(*this);
+    const bool carried_on = std::ranges::find(next->endpoints, endpoint) != next->endpoints.end();
+    if (!carried_on) endpoint->retire(*this);
   }
   older_.push_back(std::exchange(current_, std::move(next)));
   set_period();

@@ -13,7 +13,7 @@ constexpr std::array kEvents{
     LogEvent{"exchange", kInfo,
              "request_id client method path status request_bytes response_bytes receiving_ms "
              "serving_ms sending_ms total_ms first_byte_ms upstream attempts endpoint "
-             "connect_rounds_failed connection ordinal end side errno",
+             "connect_rounds_failed connection ordinal end side errno resolver",
              "A request and its response are over: one line each, however they ended.", "",
              "Look at `end` first: `complete`, or a type of the table above; then at `side`."},
     LogEvent{"swept", kInfo, "client phase clock age_ms",
@@ -29,7 +29,7 @@ constexpr std::array kEvents{
              "A few are normal. Many: set `upstream.idleTimeoutMs` below the upstream's own idle "
              "timeout."},
     LogEvent{
-        "connect_retry", kWarning, "request_id upstream endpoint error errno wait_ms",
+        "connect_retry", kWarning, "request_id upstream endpoint error wait_ms errno resolver",
         "No connection could be made; it is tried again after a wait. Nothing was sent.",
         "`limits.upstreamRetries`, `limits.retryBackoffMs`",
         "Is the upstream up? If the last try fails too, the exchange line says what the client "
@@ -114,7 +114,8 @@ constexpr std::array kFields{
     LogField{"ordinal", "which request on its upstream connection; 1 on a new one"},
     LogField{"end", "`complete`, or a type of the table above"},
     LogField{"side", "whose doing: client, upstream, hushgate"},
-    LogField{"errno", "of the system call that failed; of getaddrinfo(3) for dns_error"},
+    LogField{"errno", "of the system call that failed"},
+    LogField{"resolver", "what getaddrinfo(3) said, for dns_error"},
     LogField{"error", "a type of the table above"},
     LogField{"phase", "what the client's connection was in (docs/phases.md)"},
     LogField{"clock", "which budget ran out"},

@@ -9,7 +9,7 @@ import socket
 from programs import HERE, need, output_of
 from support import Skip, case, check, request_bytes
 
-COMMAND = re.compile(r"^   (bash|curl) ")
+COMMAND = re.compile(r"^   ((?:bash|curl) .*\n(?:     .*\n)*)", re.MULTILINE)  # with its further lines
 FEWER_POSTS = 2000  # than the tour's, which are more than there are ports
 
 
@@ -23,7 +23,7 @@ async def tour_of(t):
         need(program)
     gateway = await demo(t)
     text = (await t.ask(gateway, request_bytes(target="/tour"))).body.decode()
-    commands = [line.strip() for line in text.splitlines() if COMMAND.match(line)]
+    commands = COMMAND.findall(text)
     check(len(commands) == 8, f"five commands and three more: {commands}")
     check(all(line in gateway.said for line in text.splitlines() if line), "printed otherwise than shown")
     return gateway, commands

@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent / "real_clients"
 EXAMPLES = HERE.parents[2] / "examples"
 PACKAGES = ("openai", "@anthropic-ai/sdk", "@supabase/supabase-js", "ws", "eventsource", "undici", "axios", "puppeteer-core", "vite@6")
 PORTS = {"supabase": 8700, "models": 8710, "web": 8720, "vite": 8730}
-SHIFT = 20000
+SHIFT = 20000 + os.getpid() % 500 * 40  # of their ports
 THINK_MS = 5000
 SECONDS = 300  # for a client
 
@@ -101,6 +101,7 @@ def main():
     parser.add_argument("--modules")
     parser.add_argument("--python", default="/usr/bin/python3")
     words = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     with tempfile.TemporaryDirectory(prefix="hushgate-clients-") as folder:
         modules = modules_of(words.modules and os.path.abspath(words.modules), folder)
         environment = {"THINK_MS": str(THINK_MS), **({"EXAMPLES_MODULES": modules} if modules else {})}

@@ -43,8 +43,7 @@ class ReplayChecker final : public Checker {
   void response_complete(const Call& call) override {
     if (call.response.error_type != "connection_terminated" || !call.ask->safe_bodyless()) return;
     const Try& last = *call.last_try();
-    const bool said_something = last.answer_bytes() > 0 && !is_stale_timeout(call, last);
-    if (said_something || call.tries.size() > 1) return;
+    if (last.answer_bytes() > 0 || call.tries.size() > 1) return;
     object("I13", last, "failed on its first connection and was not sent again");
   }
 

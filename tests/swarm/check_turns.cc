@@ -103,12 +103,14 @@ class TurnsChecker final : public Checker {
   }
 
   // `used` of `budget`.
-  void hold(const Link& link, std::string_view state, Duration used, Duration budget) {
+  void hold(const Link& link, std::string_view state, Duration used, Duration budget,
+            std::string_view invariant = "I1") {
     const Duration late = facts_.period + facts_.slack + facts_.accept_pause;
     if (used <= budget + late) return;
-    stage_.court.object("I1", fmt::format("{} (client {}) is in {} for {} ms; {} ms are its budget",
-                                          link.socket.connection, link.client.value_or(0), state,
-                                          to_ms(used), to_ms(budget)));
+    stage_.court.object(
+        invariant, fmt::format("{} (client {}) is in {} for {} ms; {} ms are its budget",
+                               link.socket.connection, link.client.value_or(0), state, to_ms(used),
+                               to_ms(budget)));
   }
 
   static Time end_of_last(const Link& link) {
@@ -195,7 +197,7 @@ class TurnsChecker final : public Checker {
     const std::uint64_t bytes = call->ends - call->begins;
     if (rate != 0) budget += std::chrono::milliseconds(bytes * 1'000 / rate + 1);
     if (call->last_try() != nullptr) moved = std::max(moved, last_move(*call->last_try()->link));
-    hold(link, "a state in which nothing moves", now() - moved, budget);
+    hold(link, "a state in which nothing moves", now() - moved, budget, "I11");
   }
 
   static Time last_move(const Link& link) {

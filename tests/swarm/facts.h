@@ -1,6 +1,7 @@
 // What is known of a life from outside of the gateway: every connection that has an end there, as
 // the network carried it, and every exchange, put together from what its client sent and what the
-// gateway submitted. The checkers read this and nothing else.
+// gateway submitted. The checkers read this and the plan; where a kernel would know more (what
+// lies unread at an end), they ask the network.
 #pragma once
 
 #include <array>

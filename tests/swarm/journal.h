@@ -19,8 +19,8 @@ class Journal {
  public:
   explicit Journal(Keep keep) : keep_(keep) {}
 
-  // `who`: "client 3", "upstream 0", "net 12", "gateway", "judge". `numbers`: what the hash is made
-  // of besides; say() formats only when the text is kept, so every value that matters goes there.
+  // `who`: "client 3", "upstream 0", "net", "gateway", "judge". Everything goes into the hash; the
+  // text is made only when it is kept.
   template <class... Values>
   void note(Time now, std::string_view who, fmt::format_string<const Values&...> text,
             const Values&... values) {

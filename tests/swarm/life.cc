@@ -45,7 +45,6 @@ class Life {
   Journal journal_;
   Court court_;
   io::SimNetwork network_;
-  io::SimRandom random_;
   const Time born_ = network_.now();
   std::uint64_t turns_ = 0;
   std::uint64_t objected_in_ = 0;
@@ -72,7 +71,6 @@ Life::Life(const Plan& plan, Keep keep)
                 .latency_min = plan.weather.latency_min,
                 .latency_max = plan.weather.latency_max,
                 .max_segment_bytes = plan.weather.max_segment_bytes}),
-      random_(plan.seed ^ 0xA5A5'A5A5ULL),
       loop_(io::make_sim_backend(network_, network_.host(kGate),
                                  {.lease_bytes = plan.limits.max_buffered_bytes,
                                   .short_takes_percent = plan.weather.short_takes_percent,
@@ -202,9 +200,13 @@ void Life::turn(Time until) {
   observer_.turn_ended();
   if (court_.objected() && objected_in_ == 0) objected_in_ = turns_;
   const Weather& weather = plan_.weather;
-  if (weather.worker_stall_percent == 0 || !random_.percent(weather.worker_stall_percent)) return;
+  if (weather.worker_stall_percent == 0) return;
+  // By the time and not by the number of turns, so that a smaller life stalls where the whole one
+  // did.
+  io::SimRandom random(plan_.seed ^ static_cast<std::uint64_t>(now().time_since_epoch().count()));
+  if (!random.percent(weather.worker_stall_percent)) return;
   const auto most = static_cast<std::uint64_t>(weather.worker_stall.count());
-  network_.spend(Duration(static_cast<Duration::rep>(random_.below(most + 1))));
+  network_.spend(Duration(static_cast<Duration::rep>(random.below(most + 1))));
 }
 
 void Life::run_until(Time time) {
