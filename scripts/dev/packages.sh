@@ -7,7 +7,7 @@ packages_of() {
     unit) echo libgtest-dev libgmock-dev libboost-dev ;;
     tidy) echo python3 clang-format-19 ;;
     deep) echo clang-tidy-19 ;;
-    test) echo python3 nodejs curl netcat-openbsd iproute2 procps openssl ;;
+    test) echo python3 python3-jsonschema nodejs curl netcat-openbsd iproute2 procps openssl ;;
     mutants) echo python3 patch rsync ;;
     bench) echo python3 nodejs wrk nginx-light ;;
     package) echo binutils dpkg-dev git ;;

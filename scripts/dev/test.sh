@@ -136,6 +136,7 @@ cmd_test() {
   need build unit tidy test
   part "style" python3 scripts/tidy
   part "style checks can fail" python3 tests/tidy_selftest
+  part "versions" packaging/test-version
   test_units || true
   [[ $quick == yes ]] || test_lives || true
   if [[ $quick == no ]]; then
