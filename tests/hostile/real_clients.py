@@ -4,7 +4,8 @@
 Starts examples/models, supabase, web and vite with BINARY and lets clients loose on them: npm (openai, @anthropic-ai/sdk,
 @supabase/supabase-js, ws, eventsource, undici, axios), curl, java, python (requests, httpx, aiohttp) and chromium (puppeteer-core).
 npm's packages are taken from FOLDER, a node_modules, or installed with npm into a temporary one; Python's from PROGRAM's, which is
-Debian's /usr/bin/python3 unless said otherwise. What is not here is named and left out.
+Debian's /usr/bin/python3 unless said otherwise (python3-requests, python3-httpx, python3-aiohttp). What is not here is named and
+left out.
 """
 
 import argparse

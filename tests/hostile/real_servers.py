@@ -11,7 +11,7 @@ hushgate learns when an upstream closes and would keep out of harm's way from th
 upstream of its own name, all of them the same server; with --learn all go through one.
 
 Deno runs node:http's server there, because Deno.serve has no idle timeout to set. A server that is not here is named and
-left out. BUN, DENO, GUNICORN, UVICORN: where they are, if not in PATH.
+left out: Debian has node, gunicorn, uvicorn and nginx, npm has bun and deno. BUN, DENO, GUNICORN, UVICORN: where they are, if not in PATH.
 """
 
 import argparse
