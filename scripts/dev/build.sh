@@ -29,7 +29,7 @@ cmd_build() {
 
 #: run [ARGUMENTS] | build the release and show it: a gateway in front of a built-in upstream
 cmd_run() {
-  need build
+  need build demo
   build_preset release
   exec build/release/hushgate demo "$@"
 }

@@ -8,6 +8,7 @@ packages_of() {
     tidy) echo python3 clang-format-19 ;;
     deep) echo clang-tidy-19 ;;
     test) echo python3 python3-jsonschema nodejs curl netcat-openbsd iproute2 procps openssl ;;
+    demo) echo curl ;;
     mutants) echo python3 patch rsync ;;
     bench) echo python3 nodejs wrk nginx-light ;;
     package) echo binutils dpkg-dev git ;;
@@ -23,6 +24,7 @@ reason_of() {
     tidy) echo "format and style checks" ;;
     deep) echo "clang-tidy" ;;
     test) echo "end-to-end tests: clients, upstreams and network tools" ;;
+    demo) echo "the commands that the demo prints" ;;
     mutants) echo "copies of the sources with deliberate faults" ;;
     bench) echo "load generator and the proxy to compare with" ;;
     package) echo "tools that make packages" ;;

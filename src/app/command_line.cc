@@ -62,7 +62,7 @@ void add_options(CLI::App& command, Given& given) {
   command.add_option("--upstream", given.upstream, "The only upstream, as http://127.0.0.1:3000")
       ->expected(1)
       ->type_name("URL");
-  command.add_option("--admin", given.admin, "Where metrics and health are served")
+  command.add_option("--admin", given.admin, "Where GET /healthz is answered")
       ->expected(1)
       ->type_name("ADDRESS");
   add_options_of_demo(command, given);

@@ -71,7 +71,7 @@ constexpr std::array kEvents{
              "All workers have the new settings; running exchanges keep the old ones.", "", ""},
     LogEvent{"needs_restart", kWarning, "key old new detail",
              "A key that holds from the next start on has changed; the rest was applied.",
-             "docs/configuration.md, the column \"a change by\"", "Restart when it suits."},
+             "docs/configuration.md says \"Restart.\" of such a key", "Restart when it suits."},
     LogEvent{"reload_fault", kError, "detail", "One fault of the new file, with its place.",
              "the one that it names", "Correct it and send SIGHUP again."},
     LogEvent{"reload_failed", kError, "faults detail",

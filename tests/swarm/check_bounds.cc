@@ -106,6 +106,7 @@ class BoundsChecker final : public Checker {
   }
 
   static bool is_pooled(const Try& attempt) {
+    if (attempt.call->response.stray) return false;  // it said close
     const Answer& answer = attempt.call->ask->answers[attempt.call->response.answer];
     const bool lasts = answer.manner == Answer::Manner::proper && !answer.says_close &&
                        answer.body.shape != BodyShape::eof;
