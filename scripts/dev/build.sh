@@ -70,10 +70,10 @@ cmd_fuzz() {
     name=$(basename "$fuzzer")
     mkdir -p "build/corpus/$name"
     local corpora=("build/corpus/$name")
-    [[ -d "fuzz/corpus/$name" ]] && corpora+=("fuzz/corpus/$name")
+    [[ -d "fuzz/seeds/${name%_fuzz}" ]] && corpora+=("fuzz/seeds/${name%_fuzz}")
     echo "$name: $seconds s"
     "$fuzzer" "-max_total_time=$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-      "-artifact_prefix=build/corpus/$name-" "${corpora[@]}" 2> "build/log/$name.log" ||
+      -dict=fuzz/http.dict "-artifact_prefix=build/corpus/$name-" "${corpora[@]}" 2> "build/log/$name.log" ||
       { tail -n 60 "build/log/$name.log" >&2 && return 1; }
     grep -E 'stat::number_of_executed_units|stat::average_exec' "build/log/$name.log" || true
     ran=$((ran + 1))

@@ -10,7 +10,6 @@ packages_of() {
     test) echo python3 python3-jsonschema nodejs curl netcat-openbsd iproute2 procps openssl ;;
     demo) echo curl ;;
     mutants) echo python3 patch rsync ;;
-    bench) echo python3 nodejs wrk nginx-light ;;
     package) echo binutils dpkg-dev git ;;
     package_test) echo lintian groff debootstrap systemd-container ;;
     *) return 1 ;;
@@ -26,7 +25,6 @@ reason_of() {
     test) echo "end-to-end tests: clients, upstreams and network tools" ;;
     demo) echo "the commands that the demo prints" ;;
     mutants) echo "copies of the sources with deliberate faults" ;;
-    bench) echo "load generator and the proxy to compare with" ;;
     package) echo "tools that make packages" ;;
     package_test) echo "package checks, and a system of its own to install in" ;;
   esac

@@ -11,7 +11,7 @@ cmd_sim() {
   exec build/sim/swarm --jobs "$(nproc)" "$@"
 }
 
-#: soak [--hours H | --minutes M] | the simulation with fresh seeds for so long, on all cores
+#: soak [--hours H] [--minutes M] | the simulation with fresh seeds for so long, on all cores
 cmd_soak() {
   local seconds=3600
   case "${1:-}" in

@@ -30,7 +30,7 @@ and `upstreams` are needed; everything else has a default.
 - **In force**: `hushgate check -c FILE` prints every setting with its value and its meaning, and
   every fault with its place.
 - **Editors**: `hushgate schema > hushgate.schema.json` writes a JSON Schema (draft 2020-12). In
-  VS Code: `"json.schemas": [{ "fileMatch": ["hushgate.json"], "url": "./hushgate.schema.json"
+  VS Code: `"json.schemas": [{ "fileMatch": ["hushgate*.json*"], "url": "./hushgate.schema.json"
   }]`, with the file's language set to JSON with Comments. The schema judges values one by one;
   `check` also judges how they go together.
 )";

@@ -38,7 +38,7 @@ MATRIX_TOTAL = re.compile(r"^(\d+) of (\d+) as promised$", re.MULTILINE)
 
 
 def place():
-    for path in (os.environ.get("HUSHGATE_KIT"), HERE.parent.parent.parent / "shared" / "kit"):
+    for path in (os.environ.get("E2E_KIT") or os.environ.get("HUSHGATE_KIT"), HERE.parent.parent.parent / "shared" / "kit"):
         if path and Path(path, "lifecycle.py").is_file():
             return Path(path)
     return None

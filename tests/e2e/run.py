@@ -61,6 +61,14 @@ async def run_all(entries, binary, workers, jobs, tally):
             await one(entry)
 
 
+def leave_settings_out():
+    """Names that begin with HUSHGATE_ are settings to the program, and it warns of those it does not know."""
+    if "HUSHGATE_KIT" in os.environ:
+        os.environ["E2E_KIT"] = os.environ["HUSHGATE_KIT"]
+    for name in [name for name in os.environ if name.startswith("HUSHGATE_")]:
+        del os.environ[name]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
@@ -70,6 +78,7 @@ def main():
     parser.add_argument("--no-kit", action="store_true")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
+    leave_settings_out()
 
     load()
     entries = [entry for entry in REGISTRY if re.search(arguments.only, entry.name)]

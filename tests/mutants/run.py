@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 COPY = ROOT / "build" / "mutants" / "tree"
 BUILD = ROOT / "build" / "mutants" / "build"
-PARTS = ["src", "tests/swarm", "CMakeLists.txt"]
+PARTS = ["src", "tests/swarm", "packaging", "CMakeLists.txt"]
 
 
 class Mutant:
@@ -47,9 +47,10 @@ class Mutant:
 
 
 def copy_sources():
-    """Copies with their times, so that the build directory stays warm between runs."""
+    """Copies what differs, so that the build directory stays warm between runs (by content: a time of
+    change may be older than what was built from the version before)."""
     COPY.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["rsync", "-a", "--delete", "--relative", *PARTS, f"{COPY}/"], cwd=ROOT, check=True)
+    subprocess.run(["rsync", "-rlp", "--checksum", "--delete", "--relative", *PARTS, f"{COPY}/"], cwd=ROOT, check=True)
 
 
 def build():

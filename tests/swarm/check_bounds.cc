@@ -42,10 +42,16 @@ class BoundsChecker final : public Checker {
   void check_unconnected(const Link& link) {
     const Call* const call = link.due();
     if (call == nullptr || call->last_try() != nullptr || call->response.begun) return;
-    if (link.finished) return;  // it is read away
+    if (link.finished || answer_waits(link)) return;  // it is read away
     if (link.taken <= call->begins + kHeadBytes + bound()) return;
     stage_.court.object("I7", fmt::format("{} bytes of r{} are held without a connection",
                                           link.taken - call->begins, call->ask->id));
+  }
+
+  // Half an answer has gone out, or its client takes nothing of it.
+  bool answer_waits(const Link& link) const {
+    return link.reader.state() == MessageReader::State::head ||
+           stage_.network.end(link.socket).send_room() == 0;
   }
 
   void check_tunnel(const Try& attempt) {
