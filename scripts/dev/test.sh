@@ -70,12 +70,10 @@ test_units() { prepare asan && part "unit tests (asan, ubsan)" unit_tests build/
 
 # Where workers meet: the loops, the shared state of the gateway, and the whole program.
 test_threads() {
-  local programs=() name
-  prepare tsan || return 0
-  for name in base io stats upstream proxy admin app; do
-    [[ -x "build/tsan/${name}_test" ]] && programs+=("build/tsan/${name}_test")
-  done
-  part "unit tests (tsan)" unit_tests "${programs[@]}"
+  local names=(base io stats upstream proxy admin app)
+  local tests=("${names[@]/%/_test}")
+  prepare tsan hushgate "${tests[@]}" || return 0
+  part "unit tests (tsan)" unit_tests "${tests[@]/#/build/tsan/}"
   [[ -x build/tsan/hushgate && -e tests/e2e/run.py ]] && grep -q -e --tsan tests/e2e/run.py &&
     part "end to end (tsan)" end_to_end tsan --tsan
   return 0
