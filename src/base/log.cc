@@ -5,7 +5,11 @@
 #include <spdlog/async.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <future>
 #include <iterator>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace hushgate {
 namespace {
@@ -63,7 +67,23 @@ StderrSink::StderrSink()
       std::make_unique<spdlog::pattern_formatter>("%v", spdlog::pattern_time_type::local, ""));
 }
 
-StderrSink::~StderrSink() = default;
+// Ending the pool waits for its thread, and that one may sit in a write(2) for ever: another thread
+// waits for it. What is not written in time is lost with the process.
+StderrSink::~StderrSink() {
+  std::promise<void> promise;
+  const std::future<void> written = promise.get_future();
+  try {
+    std::thread([pool = std::move(pool_), logger = std::move(logger_),
+                 promise = std::move(promise)]() mutable {
+      logger.reset();
+      pool.reset();
+      promise.set_value();
+    }).detach();
+  } catch (const std::system_error&) {
+    return;  // no thread to be had: all was written out when the attempt was given up
+  }
+  written.wait_for(kLogFlushAtStop);
+}
 
 void StderrSink::write(std::string_view lines) {
   logger_->log(spdlog::level::info, spdlog::string_view_t(lines.data(), lines.size()));

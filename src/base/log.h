@@ -33,10 +33,12 @@ class LogSink {
 
 // Standard error through a queue of kLogQueue batches and a thread of its own.
 inline constexpr std::size_t kLogQueue = 8'192;
+inline constexpr Ms kLogFlushAtStop{1'000};
 class StderrSink final : public LogSink {
  public:
   StderrSink();
-  ~StderrSink() override;  // writes out what is queued
+  // Writes out what is queued, for kLogFlushAtStop at most: nobody may be reading standard error.
+  ~StderrSink() override;
   void write(std::string_view lines) override;
   std::uint64_t dropped() const override;
 
