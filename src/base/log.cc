@@ -3,8 +3,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/async.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
 
+#include <cstdio>
 #include <future>
 #include <iterator>
 #include <system_error>
@@ -51,6 +53,15 @@ void append_time(std::string& out, Duration since_epoch, LogFormat format) {
   }
 }
 
+// Without stderr's lock: a writer that sits in its write(2) would hold it, and exit() wants it.
+class StderrWriter final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    static_cast<void>(::fwrite_unlocked(message.payload.data(), 1, message.payload.size(), stderr));
+  }
+  void flush_() override {}
+};
+
 }  // namespace
 
 Duration wall_offset_now() {
@@ -61,11 +72,8 @@ Duration wall_offset_now() {
 StderrSink::StderrSink()
     : pool_(std::make_shared<spdlog::details::thread_pool>(kLogQueue, 1)),
       logger_(std::make_shared<spdlog::async_logger>(
-          "hushgate", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool_,
-          spdlog::async_overflow_policy::overrun_oldest)) {
-  logger_->set_formatter(
-      std::make_unique<spdlog::pattern_formatter>("%v", spdlog::pattern_time_type::local, ""));
-}
+          "hushgate", std::make_shared<StderrWriter>(), pool_,
+          spdlog::async_overflow_policy::overrun_oldest)) {}
 
 // Ending the pool waits for its thread, and that one may sit in a write(2) for ever: another thread
 // waits for it. What is not written in time is lost with the process.

@@ -1,7 +1,6 @@
 #include "base/log.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -152,20 +151,6 @@ TEST(Log, MillisecondsHaveThreeDecimals) {
   log.line(kNow, LogLevel::info, "e").ms("a", Duration::zero()).ms("b", Ms{1'500});
   log.flush();
   EXPECT_NE(lines.text.find("a=0.000 b=1500.000"), std::string::npos) << lines.text;
-}
-
-// A terminal under Ctrl-S, a pager that stands still: the process must end all the same.
-TEST(StderrSink, EndsThoughNobodyReadsStandardError) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  const int saved = ::dup(STDERR_FILENO);
-  ASSERT_EQ(::dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
-  {
-    StderrSink sink;
-    for (int i = 0; i < 100; ++i) sink.write(std::string(4'096, 'x') + "\n");
-  }
-  ::dup2(saved, STDERR_FILENO);
-  ::close(saved);  // the pipe stays: its writer still sits in it
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """Whatever keeps the gateway from starting is told with what to do about it, and ends it with exit code 1."""
 
 import asyncio
+import contextlib
 import os
 import resource
 import shutil
@@ -121,3 +122,27 @@ async def too_few_threads_are_told(t):
         has(await refused(t, None, path=path, before=few, binary=for_everybody(t)),
             "cannot start a thread: Resource temporarily unavailable",
             "TasksMax=", "lower workers")
+
+
+@case
+async def a_stop_ends_though_nobody_reads_standard_error(t):
+    """A terminal under Ctrl-S, a pager that stands still."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)
+    process = await asyncio.create_subprocess_exec(
+        t.binary, "serve", "-c", written(t, configuration(UP)), stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=write)
+    try:
+        check(b"listening" in await asyncio.wait_for(process.stdout.readline(), 30), "it does not start")
+        process.terminate()
+        check(await asyncio.wait_for(process.wait(), 30) == 0, f"exit code {process.returncode}")
+    finally:
+        os.close(read)
+        os.close(write)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
