@@ -30,6 +30,7 @@ cmd_build() {
 #: run [ARGUMENTS] | build the release and show it: a gateway in front of a built-in upstream
 cmd_run() {
   need build demo
+  [[ -x build/release/hushgate ]] || echo "./dev: building build/release, which takes some minutes"
   build_preset release
   exec build/release/hushgate demo "$@"
 }

@@ -1,23 +1,9 @@
 #include "app/demo_json.h"
 
-#include <istream>  // RapidJSON's includes, out of the attribute's reach
-#include <ostream>
-
-// RapidJSON 1.1 adds to a null pointer when its stack is still empty, which UBSan would report as
-// ours.
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
-
 #include <array>
 #include <utility>
+
+#include "base/rapidjson.h"
 
 namespace hushgate::app {
 namespace {

@@ -16,15 +16,6 @@
 namespace hushgate {
 namespace {
 
-std::string_view level_name(LogLevel level) {
-  switch (level) {
-    case LogLevel::info: return "info";
-    case LogLevel::warning: return "warning";
-    case LogLevel::error: return "error";
-  }
-  return "info";
-}
-
 // JSON string contents (RFC 8259 section 7). Bytes outside of ASCII are escaped as Latin-1, so that
 // any peer's bytes make a valid line.
 void append_escaped(std::string& out, std::string_view value) {
@@ -63,6 +54,15 @@ class StderrWriter final : public spdlog::sinks::base_sink<spdlog::details::null
 };
 
 }  // namespace
+
+std::string_view name(LogLevel level) {
+  switch (level) {
+    case LogLevel::info: return "info";
+    case LogLevel::warning: return "warning";
+    case LogLevel::error: return "error";
+  }
+  return "info";
+}
 
 Duration wall_offset_now() {
   return std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()) -
@@ -103,9 +103,9 @@ LogLine::LogLine(LogBuffer& log, Time now, LogLevel level, std::string_view even
   append_time(log_.buffer_, now.time_since_epoch() + log_.wall_offset_, log_.format_);
   if (log_.format_ == LogFormat::json) {
     fmt::format_to(std::back_inserter(log_.buffer_), ",\"level\":\"{}\",\"event\":\"{}\"",
-                   level_name(level), event);
+                   name(level), event);
   } else {
-    fmt::format_to(std::back_inserter(log_.buffer_), " {:7} {}", level_name(level), event);
+    fmt::format_to(std::back_inserter(log_.buffer_), " {:7} {}", name(level), event);
   }
 }
 

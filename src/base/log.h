@@ -23,6 +23,9 @@ namespace hushgate {
 enum class LogFormat : std::uint8_t { json, text };
 enum class LogLevel : std::uint8_t { info, warning, error };
 
+// As it stands in the log.
+std::string_view name(LogLevel level);
+
 class LogSink {
  public:
   virtual ~LogSink() = default;

@@ -1,17 +1,9 @@
 #include "config/json.h"
 
-// RapidJSON 1.1 adds to a null pointer when its stack is still empty, which UBSan would report as
-// ours.
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/reader.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
-
 #include <algorithm>
 #include <utility>
+
+#include "base/rapidjson.h"
 
 namespace hushgate::config {
 namespace {

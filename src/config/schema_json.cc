@@ -1,19 +1,6 @@
 #include "config/schema_json.h"
 
-#include <istream>  // RapidJSON's includes, out of the attribute's reach
-#include <ostream>
-
-// RapidJSON 1.1 adds to a null pointer when its stack is still empty, which UBSan would report as
-// ours.
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
-
+#include "base/rapidjson.h"
 #include "config/schema.h"
 
 namespace hushgate::config {

@@ -8,15 +8,6 @@
 namespace hushgate::proxy {
 namespace {
 
-std::string_view side_name(Side side) {
-  switch (side) {
-    case Side::client: return "client";
-    case Side::upstream: return "upstream";
-    case Side::hushgate: return "hushgate";
-  }
-  return "";
-}
-
 void add_upstream(LogLine& line, const Exchange& exchange) {
   const Record& record = exchange.record;
   line.text("upstream", exchange.decision().upstream->name).number("attempts", record.attempts);
@@ -32,7 +23,7 @@ void add_end(LogLine& line, const Record& record) {
     return;
   }
   const ErrorFacts& error = facts(record.error.kind);
-  line.text("end", error.type).text("side", side_name(error.side));
+  line.text("end", error.type).text("side", name(error.side));
   add_os_error(line, record.error);
 }
 

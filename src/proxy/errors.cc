@@ -113,6 +113,15 @@ void write_connection(std::string& out, http::ConnectionField connection) {
 
 }  // namespace
 
+std::string_view name(Side side) {
+  switch (side) {
+    case Side::client: return "client";
+    case Side::upstream: return "upstream";
+    case Side::hushgate: return "hushgate";
+  }
+  return "";
+}
+
 const ErrorFacts& facts(ErrorKind kind) { return kFacts[static_cast<std::size_t>(kind)]; }
 
 void write_error(std::string& out, const ErrorAnswer& answer) {

@@ -22,6 +22,8 @@ struct ErrorFacts {
 };
 
 const ErrorFacts& facts(ErrorKind kind);
+// As it stands in the log.
+std::string_view name(Side side);
 
 // What SDKs that repeat on 5xx by themselves are told (`x-should-retry`).
 enum class ShouldRetry : std::uint8_t {

@@ -98,24 +98,6 @@ constexpr std::array kStartFailures{
                  "the bound on processes: `ulimit -u`, TasksMax=, pids.max"},
 };
 
-std::string_view side_name(Side side) {
-  switch (side) {
-    case Side::client: return "client";
-    case Side::upstream: return "upstream";
-    case Side::hushgate: return "hushgate";
-  }
-  return "";
-}
-
-std::string_view level_name(LogLevel level) {
-  switch (level) {
-    case LogLevel::info: return "info";
-    case LogLevel::warning: return "warning";
-    case LogLevel::error: return "error";
-  }
-  return "";
-}
-
 std::string_view or_dash(std::string_view text) { return text.empty() ? "–" : text; }
 
 // A cell of a table: a raw '|' would end it.
@@ -137,7 +119,7 @@ void add_answers(std::string& out) {
       if (error.status != status) continue;
       const ErrorHelp& more = help(error.kind);
       out += fmt::format("| {} `{}`<br>`{}` | {} | {} | {} | {} |\n", error.status, error.type,
-                         error.proxy_status, side_name(error.side), cell(more.happened),
+                         error.proxy_status, name(error.side), cell(more.happened),
                          cell(more.bounds), cell(more.act));
     }
   }
@@ -149,7 +131,7 @@ void add_cuts(std::string& out) {
     const ErrorFacts& error = facts(static_cast<ErrorKind>(i));
     if (error.status != 0) continue;
     const ErrorHelp& more = help(error.kind);
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", error.type, side_name(error.side),
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", error.type, name(error.side),
                        cell(more.happened), cell(more.bounds), cell(more.act));
   }
 }
@@ -179,7 +161,7 @@ std::string errors_document() {
   add_cuts(out);
   out += kEvents;
   for (const LogEvent& event : log_events()) {
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", event.name, level_name(event.level),
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", event.name, name(event.level),
                        cell(event.meaning), cell(event.bounds), cell(event.act));
   }
   out += kFields;

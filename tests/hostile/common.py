@@ -103,13 +103,15 @@ class Gateway:
     """`serve` on a free port. `settings`: limits__x=y and the like. The log goes to a file: nothing holds it up."""
 
     def __init__(self, binary, upstream_port, listen="127.0.0.1:0", **settings):
-        self.log_path = os.path.join(_directory.name, f"log{id(self)}")
-        words = [os.path.abspath(binary), "serve", "--listen", listen,
-                 "--upstream", f"http://127.0.0.1:{upstream_port}"]
+        words = ["--listen", listen, "--upstream", f"http://127.0.0.1:{upstream_port}"]
         for key, value in settings.items():
             words += ["--set", f"{key.replace('__', '.')}={value}"]
+        self._serve(binary, words)
+
+    def _serve(self, binary, words):
+        self.log_path = os.path.join(_directory.name, f"log{id(self)}")
         with open(self.log_path, "w", encoding="utf-8") as log:
-            self.process = Process(words, stderr=log)
+            self.process = Process([os.path.abspath(binary), "serve", *words], stderr=log)
         self.pid = self.process.child.pid
         self.port = int(self.process.line_with(r"listening on [^ ]+:(\d+)").group(1))
 
@@ -142,6 +144,13 @@ class Gateway:
 
     def end(self):
         return self.process.end()
+
+
+class FileGateway(Gateway):
+    """As Gateway, with a file."""
+
+    def __init__(self, binary, file):  # pylint: disable=super-init-not-called
+        self._serve(binary, ["-c", file])
 
 
 def connect(port, receive_buffer=None):

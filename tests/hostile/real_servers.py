@@ -203,15 +203,8 @@ def gateway_file(folder, server, waves, learn):
     return path
 
 
-class Gateway(common.Gateway):
-    """As the common one, with a file."""
-
-    def __init__(self, binary, file):  # pylint: disable=super-init-not-called
-        self.log_path = file + ".log"
-        with open(self.log_path, "w", encoding="utf-8") as log:
-            self.process = common.Process([os.path.abspath(binary), "serve", "-c", file], stderr=log)
-        self.pid = self.process.child.pid
-        self.port = int(self.process.line_with(r"listening on [^ ]+:(\d+)").group(1))
+class Gateway(common.FileGateway):
+    """With what it counted."""
 
     def counters(self):
         total = collections.Counter()

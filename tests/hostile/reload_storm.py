@@ -245,17 +245,6 @@ def configurations(ports):
     return text
 
 
-class Gateway(common.Gateway):
-    """As the common one, with a file."""
-
-    def __init__(self, binary, file):  # pylint: disable=super-init-not-called
-        self.log_path = file + ".log"
-        with open(self.log_path, "w", encoding="utf-8") as log:
-            self.process = common.Process([os.path.abspath(binary), "serve", "-c", file], stderr=log)
-        self.pid = self.process.child.pid
-        self.port = int(self.process.line_with(r"listening on [^ ]+:(\d+)").group(1))
-
-
 def counts(ports):
     total = collections.Counter()
     for port in ports:
@@ -304,7 +293,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hushgate-reload-") as folder:
         file, texts = os.path.join(folder, "gateway.json"), configurations(ports)
         Path(file).write_text(texts(0), encoding="utf-8")
-        gateway = Gateway(words.binary, file)
+        gateway = common.FileGateway(words.binary, file)
         rest = gateway.connections()
         storm, begin = Storm(gateway, words), time.monotonic()
         asyncio.run(storm.run(file, texts))

@@ -37,7 +37,7 @@ class AnswersChecker final : public Checker {
     const Fault fault = call.ask->fault;
     if (fault != Fault::none && call.response.status == expected_status(fault)) return true;
     if (type == "body_too_large") return is_too_large(call);
-    if (type == "connection_terminated") return upstream_is_lost(call);
+    if (type == "connection_terminated") return upstream_is_lost(call, facts_);
     if (type == "http_protocol_error") return upstream_said_nonsense(call);
     if (type == "http_response_timeout") {
       return upstream_silence(call, now()) >= limits(call).upstream_timeout;

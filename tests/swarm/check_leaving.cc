@@ -66,7 +66,7 @@ class LeavingChecker final : public Checker {
     if (!call.whole_here()) return call.ask->body.shape == BodyShape::length || all_given(call);
     if (!call.taken) return false;  // its FIN lies behind bytes that wait for room
     // A reload between its coming and its being judged leaves a doubt.
-    if (client.fin_rules->half_close != call.rules->half_close) return false;
+    if (client.fin_rules != call.rules) return false;
     switch (call.rules->half_close) {
       case config::HalfClose::serve: return false;
       case config::HalfClose::cancel: return true;

@@ -43,7 +43,7 @@ class ReasonsChecker final : public Checker {
     if (call == nullptr || !call->whole_here()) return true;
     if (call->is_tunnel()) return false;  // its FIN passes through
     // A half-close with the request is served. (A reload in between leaves a doubt.)
-    if (link.fin_rules->half_close != call->rules->half_close) return true;
+    if (link.fin_rules != call->rules) return true;
     if (call->rules->half_close == config::HalfClose::cancel) return true;
     const Duration delay = *link.fin_arrived - *call->whole;
     return call->rules->half_close == config::HalfClose::auto_ &&
@@ -58,7 +58,7 @@ class ReasonsChecker final : public Checker {
     // An interim response, or half a head, may wait for it too.
     if (link.unacknowledged() > 0 && stalls(link, *call, link.last_sent)) return true;
     // A tunnel ends with its upstream's reset, whether all of the 101 has gone out or not.
-    const bool lost = upstream_is_lost(*call);
+    const bool lost = upstream_is_lost(*call, facts_);
     if (!call->response.begun) return lost && call->ask->upgrades;
     return lost || upstream_silence(*call, now()) >= limits(*call).upstream_timeout ||
            stalls(link, *call, *call->response.begun) || upstream_said_nonsense(*call) ||

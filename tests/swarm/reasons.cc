@@ -11,9 +11,19 @@ bool has_said_all(const Try& attempt) {
   return link.tries.back() == &attempt && link.asked >= link.tries.size();
 }
 
+// Of a head that was cut nobody can tell whose it was: it is a try of any call of its upstream's.
+bool lost_within_a_head(const Link& link, std::size_t upstream) {
+  return link.kind == Link::Kind::upstream && link.upstream == upstream &&
+         link.reader.state() == MessageReader::State::head && (link.failed || link.fin_arrived);
+}
+
 }  // namespace
 
-bool upstream_is_lost(const Call& call) {
+bool upstream_is_lost(const Call& call, const Facts& facts) {
+  const auto within_a_head = [&](const auto& link) {
+    return lost_within_a_head(*link, call.ask->upstream);
+  };
+  if (std::ranges::any_of(facts.links, within_a_head)) return true;
   const Try* const last = call.last_try();
   if (last == nullptr) return false;
   return last->link->failed || (last->link->fin_arrived && !has_said_all(*last));

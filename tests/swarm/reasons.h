@@ -9,7 +9,7 @@
 namespace hushgate::swarm {
 
 // The upstream of the call's last try has failed, or has sent FIN with something left to say.
-bool upstream_is_lost(const Call& call);
+bool upstream_is_lost(const Call& call, const Facts& facts);
 // Since the upstream owed something and it, or our request, moved. Once it answers, only what it
 // says counts.
 Duration upstream_silence(const Call& call, Time now);
