@@ -10,6 +10,7 @@ packages_of() {
     test) echo python3 python3-jsonschema nodejs curl netcat-openbsd iproute2 procps openssl ;;
     demo) echo curl ;;
     mutants) echo python3 patch rsync ;;
+    bench) echo python3 nginx haproxy caddy h2o nodejs valgrind libbenchmark-dev libboost-dev libhttp-parser-dev ;;
     package) echo binutils dpkg-dev git ;;
     package_test) echo lintian groff debootstrap systemd-container ;;
     *) return 1 ;;
@@ -24,6 +25,7 @@ reason_of() {
     deep) echo "clang-tidy" ;;
     test) echo "end-to-end tests: clients, upstreams and network tools" ;;
     demo) echo "the commands that the demo prints" ;;
+    bench) echo "gateways to measure beside, valgrind, and libraries for the microbenchmarks" ;;
     mutants) echo "copies of the sources with deliberate faults" ;;
     package) echo "tools that make packages" ;;
     package_test) echo "package checks, and a system of its own to install in" ;;

@@ -134,7 +134,7 @@ int serve(const config::Config& config, const Serving& serving) {
     return kExitFailed;
   }
   start(server);
-  log_event(server, "io_backend", "epoll; io_uring is not offered by this version");
+  log_event(server, "io_backend", server.backend());
   if (serving.ready) serving.ready(server.first_address());
   for (const std::string& line : server.listening()) fmt::print("hushgate: {}\n", line);
   std::fflush(stdout);

@@ -26,6 +26,15 @@ unsigned usable_cores() {
 
 std::string random_token() { return fmt::format("hushgate-{:08x}", std::random_device{}()); }
 
+io::BackendWish wish(config::IoBackend backend) {
+  switch (backend) {
+    case config::IoBackend::auto_: return io::BackendWish::automatic;
+    case config::IoBackend::epoll: return io::BackendWish::epoll;
+    case config::IoBackend::uring: return io::BackendWish::uring;
+  }
+  return io::BackendWish::automatic;
+}
+
 // A machine without IPv6.
 bool family_missing(int os_error) { return os_error == EAFNOSUPPORT || os_error == EADDRNOTAVAIL; }
 
@@ -43,6 +52,9 @@ std::uint32_t Server::max_clients(const config::Config& config) const {
 }
 
 std::expected<void, std::string> Server::open() {
+  auto backend = io::choose_backend(wish(setup_->config.backend));
+  if (!backend) return std::unexpected(backend.error());
+  backend_ = std::move(*backend);
   const unsigned count = setup_->config.workers != 0 ? setup_->config.workers : usable_cores();
   for (unsigned i = 0; i < count; ++i) {
     auto worker = Worker::make({.setup = setup_,
@@ -50,7 +62,8 @@ std::expected<void, std::string> Server::open() {
                                 .sink = sink_,
                                 .format = format_,
                                 .names = names_,
-                                .stopping = stopping_});
+                                .stopping = stopping_,
+                                .backend = backend_.kind});
     if (!worker) {
       return std::unexpected(
           cannot_make_worker(i + 1, count, worker.error().os_error, descriptor_limit_));

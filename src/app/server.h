@@ -9,6 +9,7 @@
 #include "app/worker.h"
 #include "base/log.h"
 #include "config/model.h"
+#include "io/io_choice.h"
 #include "proxy/gateway.h"
 #include "proxy/setup.h"
 #include "upstream/resolver.h"
@@ -40,6 +41,8 @@ class Server {
   std::uint32_t clients() const { return shared_.clients.load(std::memory_order_relaxed); }
   LogSink& sink() { return sink_; }
   LogFormat format() const { return format_; }
+  // "epoll; ...", with the reason. After open().
+  const std::string& backend() const { return backend_.reason; }
 
  private:
   enum class Which : std::uint8_t { gateway, admin };
@@ -61,6 +64,7 @@ class Server {
   proxy::Shared shared_;
   StderrSink sink_;
   LogFormat format_;
+  io::BackendChoice backend_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> running_{0};
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -3,7 +3,6 @@
 #include <random>
 #include <utility>
 
-#include "io/epoll.h"
 #include "stats/counters.h"
 
 namespace hushgate::app {
@@ -17,8 +16,7 @@ std::uint64_t random_seed() {
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::make(const Parts& parts) {
-  auto backend =
-      io::make_epoll_backend({.lease_bytes = parts.setup->config.limits.max_buffered_bytes});
+  auto backend = io::make_backend(parts.backend, parts.setup->config.limits.max_buffered_bytes);
   if (!backend) return std::unexpected(backend.error());
   return std::make_unique<Worker>(parts, std::move(*backend));
 }
@@ -58,7 +56,7 @@ void Worker::start(std::function<void()> ended) {
 void Worker::run() {
   while (!stopped_) {
     loop_.turn(kNever);
-    log_.flush();
+    flush_soon();
   }
   LogLine line = log_.line(loop_.now(), LogLevel::info, "worker_stopped");
   for (std::size_t i = 0; i < stats::kCounters; ++i) {
@@ -66,7 +64,14 @@ void Worker::run() {
     const std::uint64_t value = gateway_.counters().get(counter);
     if (value > 0) line.number(stats::name(counter), value);
   }
+  loop_.backend().leave();
   ended_();
+}
+
+void Worker::flush_soon() {
+  if (!log_.empty() && !flush_alarm_.pending()) {
+    loop_.set_alarm(flush_alarm_, loop_.now() + kLogDelay);
+  }
 }
 
 void Worker::adopt(proxy::SetupPtr setup, std::function<void()> adopted) {

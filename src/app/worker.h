@@ -10,6 +10,7 @@
 #include "admin/site.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "io/io_choice.h"
 #include "io/loop.h"
 #include "io/process.h"
 #include "proxy/gateway.h"
@@ -27,6 +28,7 @@ class Worker {
     LogFormat format;
     upstream::NameSource& names;
     const std::atomic<bool>& stopping;  // for /healthz
+    io::BackendChoice::Kind backend;
   };
   static Result<std::unique_ptr<Worker>> make(const Parts& parts);
   Worker(const Parts& parts, std::unique_ptr<io::Backend> backend);  // see make()
@@ -56,10 +58,23 @@ class Worker {
     io::ReserveDescriptor descriptor_;
   };
 
+  // Lines wait for company: a turn has few of them, and each handing over wakes the writer.
+  class Flush final : public io::Runnable {
+   public:
+    explicit Flush(LogBuffer& log) : log_(log) {}
+    void run() override { log_.flush(); }
+
+   private:
+    LogBuffer& log_;
+  };
+
   void run();
+  void flush_soon();
 
   io::Loop loop_;
   LogBuffer log_;
+  Flush flush_{log_};
+  io::Alarm flush_alarm_{flush_};
   Reserve reserve_;
   admin::AdminSite admin_;
   proxy::Gateway gateway_;

@@ -115,7 +115,7 @@ TEST(LoadFaults, EveryKindOfValueHasItsOwnWords) {
            "2:12: workers is 1025; it must be a whole number of threads from 1 to 1024, or "
            "\"auto\""},
           {R"("io": {"backend": "kqueue"})",
-           "2:19: io.backend is \"kqueue\"; it must be one of \"auto\", \"epoll\""},
+           "2:19: io.backend is \"kqueue\"; it must be one of \"auto\", \"epoll\", \"uring\""},
           {R"("io": "uring")", "2:7: io is \"uring\"; it must be an object { ... }"},
           {R"("client": {"halfClose": "Auto"})",
            "2:25: client.halfClose is \"Auto\"; it must be one of \"auto\", \"cancel\", \"serve\""},
@@ -163,7 +163,7 @@ TEST(LoadFaults, KeysThatAreUnknownOrTwiceThereAreNamed) {
           {R"("listen": ":2")", "2:1: duplicate key listen; it may be set once only"},
           {R"("workers": 1, "workers": 2, "io": {"backend": "x"})",
            "2:15: duplicate key workers; it may be set once only\n"
-           "2:47: io.backend is \"x\"; it must be one of \"auto\", \"epoll\""},
+           "2:47: io.backend is \"x\"; it must be one of \"auto\", \"epoll\", \"uring\""},
       });
 }
 

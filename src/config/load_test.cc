@@ -19,7 +19,7 @@ TEST(Load, TheExampleOfTheManualLoads) {
     "listen": ["127.0.0.1:8787"],                    // strings, or objects
     "admin": "127.0.0.1:8788",
     "workers": "auto",
-    "io": { "backend": "auto" },                     /* auto | epoll */
+    "io": { "backend": "auto" },                     /* auto | epoll | uring */
     "client": { "halfClose": "auto", "trustedProxies": [] },
     "upstream": { "idleTimeoutMs": 4000 },
     "upstreams": {

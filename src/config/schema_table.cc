@@ -12,7 +12,7 @@ constexpr std::uint64_t kMaxCount = 2'147'483'647;
 constexpr std::uint64_t kMaxBytes = 1ULL << 53U;  // what every JSON tool holds exactly
 constexpr std::uint64_t kMaxHeadBytes = 16U << 20U;
 
-constexpr std::array<std::string_view, 2> kBackends{"auto", "epoll"};
+constexpr std::array<std::string_view, 3> kBackends{"auto", "epoll", "uring"};
 constexpr std::array<std::string_view, 3> kHalfCloses{"auto", "cancel", "serve"};
 constexpr std::array<std::string_view, 2> kProtocols{"auto", "http1"};
 constexpr std::array<std::string_view, 2> kHostPolicies{"upstream", "client"};
@@ -122,7 +122,15 @@ constexpr std::array kSchema{
 
     group("io", "how the kernel is asked"),
     at_start(choice("io.backend", kBackends, in<Config, &Config::backend>,
-                    "the kernel interface of the event loop")),
+                    "the kernel interface of the event loop; auto is io_uring where it works and "
+                    "this version was tried with the kernel, else epoll")),
+
+    group("log", "what is written to standard error"),
+    Key{.path = "log.access",
+        .kind = Kind::boolean,
+        .meaning = "a line for each exchange",
+        .field = in<Config, &Config::access_log>,
+        .absent = "true"},
 
     group("client", "the side of the clients"),
     choice("client.halfClose", kHalfCloses, in<Config, &Config::client, &Client::half_close>,

@@ -36,6 +36,9 @@ class Backend {
   virtual void wake() = 0;
   // What was closed in this turn and can be reclaimed. Called once at the end of a turn.
   virtual void reap() = 0;
+  // The last call of the thread that has used it. Nothing of it is under way in the kernel
+  // afterwards, so any thread may close its streams and end it; it is not turned again.
+  virtual void leave() {}
 
   // Binds with SO_REUSEADDR and SO_REUSEPORT, listens, and starts accepting (TCP_NODELAY,
   // keep-alive set on each). Error.os_error is the errno. The handler must outlive the listener.

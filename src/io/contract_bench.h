@@ -70,11 +70,12 @@ class Bench {
 
 std::unique_ptr<Bench> make_epoll_bench();
 std::unique_ptr<Bench> make_uring_bench();
+std::unique_ptr<Bench> make_old_uring_bench();  // without what newer kernels brought
 std::unique_ptr<Bench> make_sim_bench(std::uint64_t seed);
 
 // What every case is run on; behind "sim" stands the network's seed.
-inline constexpr const char* kContractBackends[] = {"epoll", "uring", "sim1", "sim2", "sim3",
-                                                    "sim4",  "sim5",  "sim6", "sim7", "sim8"};
+inline constexpr const char* kContractBackends[] = {
+    "epoll", "uring", "olduring", "sim1", "sim2", "sim3", "sim4", "sim5", "sim6", "sim7", "sim8"};
 inline std::string backend_name(const testing::TestParamInfo<const char*>& backend) {
   return backend.param;
 }
@@ -123,6 +124,7 @@ class Contract : public testing::TestWithParam<const char*> {
   void TearDown() override;
 
   Loop& loop() { return *loop_; }
+  void end_loop() { loop_.reset(); }
   Bench& bench() { return *bench_; }
 
   // Turns until `done`; fails the test when that takes longer than a loaded machine can excuse.

@@ -143,17 +143,28 @@ class EpollBench final : public RealBench {
 
 class UringBench final : public RealBench {
  public:
+  explicit UringBench(const UringFeatures& features) : features_(features) {}
   std::string unavailable() override { return uring_unavailable(); }
   std::unique_ptr<Backend> make_backend() override {
-    auto backend = make_uring_backend();
+    auto backend = make_uring_backend({.features = features_});
     EXPECT_TRUE(backend.has_value());
     return std::move(*backend);
   }
+
+ private:
+  UringFeatures features_;
 };
+
+constexpr UringFeatures kOldFeatures{.no_sq_array = false,
+                                     .registered_ring = false,
+                                     .incremental_buffers = false,
+                                     .receive_limit = false,
+                                     .no_iowait = false};
 
 }  // namespace
 
 std::unique_ptr<Bench> make_epoll_bench() { return std::make_unique<EpollBench>(); }
-std::unique_ptr<Bench> make_uring_bench() { return std::make_unique<UringBench>(); }
+std::unique_ptr<Bench> make_uring_bench() { return std::make_unique<UringBench>(UringFeatures{}); }
+std::unique_ptr<Bench> make_old_uring_bench() { return std::make_unique<UringBench>(kOldFeatures); }
 
 }  // namespace hushgate::io

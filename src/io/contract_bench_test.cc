@@ -26,9 +26,10 @@ std::string pattern(std::size_t size, std::size_t offset) {
 
 void Contract::SetUp() {
   const std::string_view name = GetParam();
-  bench_ = name == "epoll"   ? make_epoll_bench()
-           : name == "uring" ? make_uring_bench()
-                             : make_sim_bench(sim_seed(name));
+  bench_ = name == "epoll"      ? make_epoll_bench()
+           : name == "uring"    ? make_uring_bench()
+           : name == "olduring" ? make_old_uring_bench()
+                                : make_sim_bench(sim_seed(name));
   if (const std::string reason = bench_->unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   loop_ = std::make_unique<Loop>(bench_->make_backend());
 }

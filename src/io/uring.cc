@@ -1,117 +1,52 @@
 #include "io/uring.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
-#include <vector>
 
 #include "base/assert.h"
-#include "io/slab.h"
-#include "io/uring_listener.h"
-#include "io/uring_ring.h"
-#include "io/uring_stream.h"
+#include "io/uring_backend.h"
 
 namespace hushgate::io {
-namespace {
 
-class UringBackend final : public Backend, private UringHome, private UringListenerHost {
- public:
-  UringBackend(Descriptor wake, const UringOptions& options)
-      : wake_(std::move(wake)), ring_(options) {}
-  ~UringBackend() override;
-
-  Time now() override { return Clock::now(); }
-  void collect(Time until, ReadyList& ready) override;
-  void wake() override;
-  void reap() override;
-  Result<std::unique_ptr<Listener>> listen(const SocketAddress& address,
-                                           const ListenOptions& options,
-                                           AcceptHandler& handler) override;
-  Result<StreamPtr> connect(const SocketAddress& address, const ConnectOptions& options,
-                            Runnable* owner) override;
-  const char* name() const override { return "io_uring"; }
-
- private:
-  static constexpr std::uint32_t kNoBuffer = 0xFFFF'FFFF;
-
-  static Token own_token(UringKind kind, std::uint32_t slot = 0) {
-    return {.kind = static_cast<std::uint8_t>(kind), .slot = slot};
-  }
-  int ensure_ring();
-  void arm_wake();
-  void on_completion(const io_uring_cqe& cqe, ReadyList& ready);
-  void on_accept(const Token& token, const io_uring_cqe& cqe, ReadyList& ready);
-  void settle();
-  UringStream& adopt(Descriptor fd, SocketAddress peer, Runnable* owner, ConnectStart start);
-
-  // UringHome
-  UringRing& ring() override { return ring_; }
-  void touch(std::uint32_t slot) override;
-  void joined(std::uint32_t slot) override { joined_.push_back(slot); }
-  Lease lend_ring_buffer(std::uint32_t id, std::size_t length) override;
-  Lease lend_copy(std::vector<std::byte> bytes) override;
-  void give_back(std::uint32_t buffer) noexcept override;
-
-  // UringListenerHost
-  void arm(UringListener& listener) override;
-  void disarm(UringListener& listener) override {
-    ring_.cancel(own_token(UringKind::accept, listener.id()),
-                 static_cast<std::uint8_t>(UringKind::cancel));
-  }
-  void forget(UringListener& listener) override;
-  void run_soon(UringListener& listener) override { run_soon_.push_back(&listener); }
-  StreamPtr adopt_accepted(Descriptor fd, const SocketAddress& peer) override {
-    return StreamPtr(&adopt(std::move(fd), peer, nullptr, ConnectStart::connected));
-  }
-
-  Descriptor wake_;
-  std::uint64_t wake_count_ = 0;  // written by the kernel
-  UringRing ring_;
-  Slab<UringStream> streams_;
-  std::vector<std::uint32_t> touched_;
-  std::vector<std::uint32_t> joined_;
-  std::vector<UringListener*> listeners_;
-  std::vector<UringListener*> run_soon_;
-  std::uint32_t next_listener_id_ = 0;
-  std::size_t accepts_submitted_ = 0;
-  bool lent_ = false;
-  std::vector<std::byte> lent_copy_;
-};
-
-// Everything submitted is cancelled and waited for: the kernel must not write into memory that is
-// gone.
 UringBackend::~UringBackend() {
+  leave();
   HG_ASSERT(listeners_.empty());
-  if (!ring_.made()) return;
-  settle();
-  for (std::uint32_t slot = 0; slot < streams_.capacity(); ++slot) {
-    UringStream& stream = streams_[slot];
-    HG_ASSERT(stream.state() != UringStream::State::open);
-    if (stream.state() != UringStream::State::free) stream.cancel_all();
-  }
-  ReadyList nobody;
   reap();
-  while (streams_.in_use() > 0 || accepts_submitted_ > 0) {
-    ring_.submit_and_wait(Clock::now() + std::chrono::milliseconds(100));
-    ring_.for_each_completion([&](const io_uring_cqe& cqe) { on_completion(cqe, nobody); });
-    for (const std::uint32_t slot : touched_) streams_[slot].cancel_all();
-    reap();
-  }
+  HG_ASSERT(streams_.in_use() == 0);
 }
 
-int UringBackend::ensure_ring() {
-  if (ring_.made()) return 0;
-  const int error = ring_.make();
-  if (error == 0) arm_wake();
-  return error;
+int UringBackend::make() {
+  const Result<UringFeatures> features = probe_uring(options_.features);
+  if (!features) return features.error().os_error;
+  options_.features = *features;
+  if (const int error = ring_.make(options_.entries, *features); error != 0) return error;
+  receive_limit_ = features->receive_limit ? UringStream::kInboxBytes : 0;
+  return buffers_.make(ring_, options_.buffers, options_.buffer_bytes, *features);
 }
 
+UringStream* UringBackend::find(const Token& token) {
+  UringStream& stream = streams_[token.slot];
+  return stream.matches(token) ? &stream : nullptr;
+}
+
+void UringBackend::enable() {
+  HG_ASSERT(!left_);
+  const int error = ring_.enable();
+  HG_ASSERT(error == 0);
+  arm_wake();
+}
+
+// Each write(2) to it is a completion; the count is never read.
 void UringBackend::arm_wake() {
+  wake_armed_ = !left_;
+  if (left_) return;
   io_uring_sqe& sqe = ring_.prepare(own_token(UringKind::wake));
-  io_uring_prep_read(&sqe, wake_.get(), &wake_count_, sizeof wake_count_, 0);
+  io_uring_prep_poll_multishot(&sqe, wake_.get(), POLLIN);
 }
 
 void UringBackend::wake() {
@@ -119,103 +54,243 @@ void UringBackend::wake() {
   [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
 }
 
+// --- a turn
+
 void UringBackend::collect(Time until, ReadyList& ready) {
-  HG_ASSERT(ensure_ring() == 0);
-  settle();
-  for (UringListener* listener : std::exchange(run_soon_, {})) {
-    if (!listener->linked()) ready.push_back(*listener);
+  if (!ring_.enabled()) enable();
+  if (!asked_.empty()) look_again();
+  if (!records_.empty()) work_off_records(ready);
+  tell_news(ready);
+  if (!finishing_.empty()) {
+    end_finishing(Clock::now());
+    if (!finishing_.empty()) until = std::min(until, finishing_.front().due);
   }
-  ring_.submit_and_wait(ready.empty() ? until : Time::min());
-  ring_.for_each_completion([&](const io_uring_cqe& cqe) { on_completion(cqe, ready); });
+  settle();
+  enter(ready.empty() ? until : Time::min(), ready);
 }
 
-void UringBackend::on_completion(const io_uring_cqe& cqe, ReadyList& ready) {
-  const Token token = Token::unpack(cqe.user_data);
-  const auto kind = static_cast<UringKind>(token.kind);
-  if (kind == UringKind::wake) return arm_wake();
-  if (kind == UringKind::cancel) return;  // it came too late: the operation had ended
-  if (kind == UringKind::accept) return on_accept(token, cqe, ready);
-  UringStream& stream = streams_[token.slot];
-  HG_ASSERT(stream.matches(token));  // slots are reclaimed when everything submitted has completed
-  if (!stream.on_completion(kind, cqe.res, cqe.flags)) return;
+void UringBackend::enter(Time until, ReadyList& ready) {
+  const auto each = [&](const io_uring_cqe& cqe) { work_off(take_out(cqe), ready); };
+  ring_.enter(until);
+  ring_.for_each_completion(each);
+  while (!ring_.settled()) {
+    ring_.enter(Time::min());
+    ring_.for_each_completion(each);
+  }
+  for (const std::uint32_t slot : sending_) streams_[slot].outbox_sent();
+  sending_.clear();
+  outbox_.restart();
+}
+
+UringBackend::Record UringBackend::take_out(const io_uring_cqe& cqe) {
+  Record record{Token::unpack(cqe.user_data), cqe.res, cqe.flags, {}};
+  if ((cqe.flags & IORING_CQE_F_BUFFER) != 0) {
+    const auto length = static_cast<std::size_t>(std::max(cqe.res, 0));
+    record.part = buffers_.fill(cqe.flags >> IORING_CQE_BUFFER_SHIFT, length, cqe.flags);
+  }
+  return record;
+}
+
+void UringBackend::work_off(const Record& record, ReadyList& ready) {
+  const auto kind = static_cast<UringKind>(record.token.kind);
+  if (kind == UringKind::none || kind == UringKind::cancel) return;
+  if (kind == UringKind::wake) {
+    if ((record.flags & IORING_CQE_F_MORE) == 0) arm_wake();
+    return;
+  }
+  if (kind == UringKind::accept) return on_accept(record, ready);
+  UringStream& stream = streams_[record.token.slot];
+  HG_ASSERT(stream.matches(record.token));  // slots are reclaimed when everything has completed
+  if (!stream.on_completion(kind, record.result, record.flags, record.part)) return;
   Runnable* owner = stream.owner();
   if (owner != nullptr && !owner->linked()) ready.push_back(*owner);
 }
 
-void UringBackend::on_accept(const Token& token, const io_uring_cqe& cqe, ReadyList& ready) {
-  if ((cqe.flags & IORING_CQE_F_MORE) == 0) --accepts_submitted_;
+void UringBackend::on_accept(const Record& record, ReadyList& ready) {
+  if ((record.flags & IORING_CQE_F_MORE) == 0) --accepts_submitted_;
   for (UringListener* listener : listeners_) {
-    if (listener->id() != token.slot) continue;
-    if (listener->on_completion(cqe.res, cqe.flags) && !listener->linked()) {
+    if (listener->id() != record.token.slot) continue;
+    if (listener->on_completion(record.result, record.flags) && !listener->linked()) {
       ready.push_back(*listener);
     }
     return;
   }
-  if (cqe.res >= 0) Descriptor(cqe.res).close();  // its listener is gone
+  if (record.result >= 0) Descriptor(record.result).close();  // its listener is gone
+}
+
+void UringBackend::work_off_records(ReadyList& ready) {
+  for (const Record& record : records_) {
+    if (UringStream* stream = find(record.token)) stream->recorded = false;
+    work_off(record, ready);
+  }
+  records_.clear();
+}
+
+void UringBackend::tell_news(ReadyList& ready) {
+  for (UringListener* listener : run_soon_) {
+    if (!listener->linked()) ready.push_back(*listener);
+  }
+  run_soon_.clear();
+  for (const Token& token : news_) {
+    UringStream* stream = find(token);
+    Runnable* owner = stream != nullptr ? stream->owner() : nullptr;
+    if (owner != nullptr && !owner->linked()) ready.push_back(*owner);
+  }
+  news_.clear();
 }
 
 void UringBackend::settle() {
-  for (const std::uint32_t slot : std::exchange(touched_, {})) {
-    streams_[slot].touched = false;
-    streams_[slot].settle();
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    UringStream& stream = streams_[touched_[i]];
+    stream.touched = false;
+    stream.settle();
   }
-}
-
-void UringBackend::reap() {
-  HG_ASSERT(!lent_);
-  settle();
-  for (const std::uint32_t slot : std::exchange(joined_, {})) {
-    streams_[slot].recycle();
-    streams_.release(slot);
-  }
+  touched_.clear();
 }
 
 void UringBackend::touch(std::uint32_t slot) {
-  if (std::exchange(streams_[slot].touched, true)) return;
+  if (left_ || std::exchange(streams_[slot].touched, true)) return;
   touched_.push_back(slot);
 }
 
-Lease UringBackend::lend_ring_buffer(std::uint32_t id, std::size_t length) {
-  HG_ASSERT(!std::exchange(lent_, true));
-  return Lease(*this, id, ring_.buffer(id, length));
+void UringBackend::reap() {
+  HG_ASSERT(!store_.lent());
+  for (const std::uint32_t slot : joined_) {
+    streams_[slot].recycle();
+    streams_.release(slot);
+  }
+  joined_.clear();
 }
 
-Lease UringBackend::lend_copy(std::vector<std::byte> bytes) {
-  HG_ASSERT(!std::exchange(lent_, true));
-  lent_copy_ = std::move(bytes);
-  return Lease(*this, kNoBuffer, lent_copy_);
+// --- between two turns
+
+// Streams that have records are told; what they are told by is worked off in the next turn.
+void UringBackend::fetch() {
+  if (!ring_.has_news()) return;
+  ring_.fetch();
+  ring_.for_each_completion([&](const io_uring_cqe& cqe) {
+    records_.push_back(take_out(cqe));
+    const Token& token = records_.back().token;
+    const auto kind = static_cast<UringKind>(token.kind);
+    const bool of_stream =
+        kind != UringKind::wake && kind != UringKind::accept && kind != UringKind::cancel;
+    if (of_stream) streams_[token.slot].recorded = true;
+  });
 }
 
-void UringBackend::give_back(std::uint32_t buffer) noexcept {
-  lent_ = false;
-  if (buffer != kNoBuffer) return ring_.recycle(buffer);
-  lent_copy_ = {};
+void UringBackend::collect_for(const Token& token) {
+  UringStream& stream = streams_[token.slot];
+  stream.recorded = false;
+  bool told = false;
+  for (Record& record : records_) {
+    const auto kind = static_cast<UringKind>(record.token.kind);
+    const bool own = kind != UringKind::wake && kind != UringKind::accept &&
+                     kind != UringKind::cancel && kind != UringKind::none;
+    if (!own || record.token.slot != token.slot) continue;
+    record.token.kind = static_cast<std::uint8_t>(UringKind::none);
+    told = stream.on_completion(kind, record.result, record.flags, record.part) || told;
+  }
+  if (told) news_.push_back(token);
 }
+
+// Whoever was found quiet was given a request, which waits in the outbox: it is not submitted
+// behind something that the kernel has received meanwhile.
+void UringBackend::look_again() {
+  fetch();
+  for (const Token& token : asked_) {
+    UringStream* stream = find(token);
+    if (stream == nullptr || !stream->recorded || stream->state() != UringStream::State::open) {
+      continue;
+    }
+    if (stream->unsent() == 0) continue;
+    stream->fail_stale();
+    news_.push_back(token);
+  }
+  asked_.clear();
+}
+
+void UringBackend::end_finishing(Time now) {
+  std::size_t ended = 0;
+  for (; ended < finishing_.size() && finishing_[ended].due <= now; ++ended) {
+    if (UringStream* stream = find(finishing_[ended].stream)) stream->give_up();
+  }
+  finishing_.erase(finishing_.begin(), finishing_.begin() + static_cast<std::ptrdiff_t>(ended));
+  while (!finishing_.empty() && find(finishing_.front().stream) == nullptr) {
+    finishing_.erase(finishing_.begin());
+  }
+}
+
+// --- the end
+
+bool UringBackend::anything_submitted() {
+  if (wake_armed_ || accepts_submitted_ > 0) return true;
+  for (std::uint32_t slot = 0; slot < streams_.capacity(); ++slot) {
+    if (streams_[slot].anything_submitted()) return true;
+  }
+  return false;
+}
+
+// Everything submitted is cancelled and waited for: the kernel must not write into memory that is
+// gone, and a ring's own end is not waited for by anybody.
+void UringBackend::leave() {
+  if (std::exchange(left_, true)) return;
+  if (!ring_.enabled()) return;
+  left_ = false;
+  ReadyList nobody;
+  const Time end = Clock::now() + kLeaveTime;
+  do {
+    collect(std::min(end, finishing_.empty() ? Time::min() : end), nobody);
+    reap();
+  } while (!finishing_.empty() && Clock::now() < end);
+  left_ = true;
+  const auto kind = static_cast<std::uint8_t>(UringKind::cancel);
+  ring_.cancel(own_token(UringKind::wake), kind);
+  for (UringListener* listener : listeners_) {
+    ring_.cancel(own_token(UringKind::accept, listener->id()), kind);
+  }
+  for (std::uint32_t slot = 0; slot < streams_.capacity(); ++slot) streams_[slot].cancel_all();
+  while (anything_submitted()) enter(Clock::now() + std::chrono::milliseconds(100), nobody);
+  for (std::uint32_t slot = 0; slot < streams_.capacity(); ++slot) streams_[slot].give_up();
+  touched_.clear();
+  reap();
+  ring_.leave();
+}
+
+// --- opening
 
 UringStream& UringBackend::adopt(Descriptor fd, SocketAddress peer, Runnable* owner,
                                  ConnectStart start) {
   const std::uint32_t slot = streams_.acquire();
   UringStream& stream = streams_[slot];
+  stream.touched = false;
   stream.open(*this, slot, std::move(fd), std::move(peer), owner, start);
   return stream;
 }
 
+namespace {
+
+// The handshake on loopback has ended before connect(2) returns, though it says EINPROGRESS.
+ConnectStart look_at(int fd) {
+  pollfd look{.fd = fd, .events = POLLOUT, .revents = 0};
+  const bool connected = ::poll(&look, 1, 0) == 1 && look.revents == POLLOUT;
+  return connected ? ConnectStart::connected : ConnectStart::pending;
+}
+
+}  // namespace
+
 Result<StreamPtr> UringBackend::connect(const SocketAddress& address, const ConnectOptions& options,
                                         Runnable* owner) {
-  if (const int error = ensure_ring(); error != 0) {
-    return fail(ErrorKind::connection_failed, error);
-  }
   Result<Descriptor> fd = open_connection(address, options);
   if (!fd) return std::unexpected(fd.error());
-  const Result<ConnectStart> start = start_connect(fd->get(), address);
+  Result<ConnectStart> start = start_connect(fd->get(), address);
   if (!start) return std::unexpected(start.error());
+  if (*start == ConnectStart::pending) start = look_at(fd->get());
   return StreamPtr(&adopt(std::move(*fd), address, owner, *start));
 }
 
 Result<std::unique_ptr<Listener>> UringBackend::listen(const SocketAddress& address,
                                                        const ListenOptions& options,
                                                        AcceptHandler& handler) {
-  if (const int error = ensure_ring(); error != 0) return fail(ErrorKind::internal_fault, error);
   Result<Descriptor> fd = open_listener(address, options);
   if (!fd) return std::unexpected(fd.error());
   auto listener =
@@ -227,10 +302,17 @@ Result<std::unique_ptr<Listener>> UringBackend::listen(const SocketAddress& addr
 }
 
 void UringBackend::arm(UringListener& listener) {
+  if (left_) return;
   io_uring_sqe& sqe = ring_.prepare(own_token(UringKind::accept, listener.id()));
   io_uring_prep_multishot_accept(&sqe, listener.fd(), nullptr, nullptr,
                                  SOCK_NONBLOCK | SOCK_CLOEXEC);
   ++accepts_submitted_;
+}
+
+void UringBackend::disarm(UringListener& listener) {
+  if (left_) return;
+  ring_.cancel(own_token(UringKind::accept, listener.id()),
+               static_cast<std::uint8_t>(UringKind::cancel));
 }
 
 void UringBackend::forget(UringListener& listener) {
@@ -238,22 +320,21 @@ void UringBackend::forget(UringListener& listener) {
   std::erase(run_soon_, &listener);
 }
 
-}  // namespace
-
-std::string uring_unavailable() {
-  UringRing ring(UringOptions{.entries = 8, .buffers = 8, .buffer_bytes = 64});
-  const int error = ring.make();
-  if (error == 0) return {};
-  return std::string("io_uring cannot be used here: ") + std::strerror(error);
+Descriptor UringBackend::take_recorded(UringListener& listener) {
+  for (Record& record : records_) {
+    const bool accepted = record.token.kind == static_cast<std::uint8_t>(UringKind::accept) &&
+                          record.token.slot == listener.id() && record.result >= 0;
+    if (accepted) return Descriptor(std::exchange(record.result, -ECANCELED));
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Backend>> make_uring_backend(const UringOptions& options) {
-  HG_ASSERT(options.buffers > 0 && (options.buffers & (options.buffers - 1)) == 0);
-  UringRing probe(UringOptions{.entries = 8, .buffers = 8, .buffer_bytes = 64});
-  if (const int error = probe.make(); error != 0) return fail(ErrorKind::internal_fault, error);
-  Descriptor wake(::eventfd(0, EFD_CLOEXEC));
+  Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return fail(ErrorKind::internal_fault, errno);
-  return std::make_unique<UringBackend>(std::move(wake), options);
+  auto backend = std::make_unique<UringBackend>(std::move(wake), options);
+  if (const int error = backend->make(); error != 0) return fail(ErrorKind::internal_fault, error);
+  return backend;
 }
 
 }  // namespace hushgate::io

@@ -91,6 +91,9 @@ void UringListener::drain_and_close() {
   if (state_ == State::closed) return;
   pause();
   state_ = State::closed;
+  for (Descriptor fd = host_.take_recorded(*this); fd.valid(); fd = host_.take_recorded(*this)) {
+    accepted_.push_back(std::move(fd));
+  }
   hand_over_completed();
   for (int i = 0; i <= backlog_; ++i) {
     if (accept_one() == Step::stop) break;

@@ -20,6 +20,8 @@ class UringListenerHost {
   virtual void disarm(UringListener& listener) = 0;
   virtual void forget(UringListener& listener) = 0;
   virtual void run_soon(UringListener& listener) = 0;  // in the next turn
+  // A connection that the kernel has accepted for it and that no turn has collected yet.
+  virtual Descriptor take_recorded(UringListener& listener) = 0;
   virtual StreamPtr adopt_accepted(Descriptor fd, const SocketAddress& peer) = 0;
 
  protected:

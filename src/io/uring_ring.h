@@ -1,30 +1,31 @@
-// A ring with its provided buffers. For uring*.cc only.
+// A ring, without what is received into. For uring*.cc only.
 #pragma once
 
 #include <liburing.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 
-#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/result.h"
 #include "io/token.h"
-#include "io/uring.h"
+#include "io/uring_kernel.h"
 
 namespace hushgate::io {
 
 class UringRing {
  public:
-  explicit UringRing(const UringOptions& options) : options_(options) {}
+  UringRing() = default;
   UringRing(const UringRing&) = delete;
   UringRing& operator=(const UringRing&) = delete;
   ~UringRing();
 
+  // The ring belongs to nobody yet, and runs nothing. errno, or 0.
+  int make(unsigned entries, const UringFeatures& features);
   bool made() const { return made_; }
-  // SINGLE_ISSUER and DEFER_TASKRUN: the ring belongs to the calling thread. errno, or 0.
-  int make();
+  // SINGLE_ISSUER and DEFER_TASKRUN: from now on it belongs to the calling thread. errno, or 0.
+  int enable();
+  bool enabled() const { return enabled_; }
+  // The owning thread's last call, with nothing submitted that has not completed.
+  void leave();
 
   // Room for one operation; what was prepared before is submitted when there is none. The token is
   // set.
@@ -32,9 +33,17 @@ class UringRing {
   // Asks for the end of an operation. Its own completion is told only as a failure, under `kind`.
   void cancel(const Token& target, std::uint8_t kind);
 
-  // Submits and waits until there is a completion or `until` has come (kNever; Time::min(): not at
-  // all).
-  void submit_and_wait(Time until);
+  // Submits what was prepared, and waits until there is a completion or `until` has come (kNever;
+  // Time::min(): not at all). One system call.
+  void enter(Time until);
+  // False: something is prepared, or has completed, that the kernel had no room for. Completions
+  // are to be looked at, then enter() again.
+  bool settled() const;
+  // The kernel has news that are no completions yet.
+  bool has_news() const { return (flags() & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0; }
+  // Makes completions of them; submits nothing.
+  void fetch();
+
   template <typename OnCompletion>
   void for_each_completion(OnCompletion&& on_completion) {
     unsigned head = 0;
@@ -44,25 +53,22 @@ class UringRing {
       ++count;
       on_completion(*cqe);
     }
-    io_uring_cq_advance(&ring_, count);
+    if (count > 0) io_uring_cq_advance(&ring_, count);
   }
-  // Completions that nobody has looked at stay where they are.
-  bool has_completion(const Token& token);
 
-  static constexpr std::uint16_t kBufferGroup = 0;
-  Bytes buffer(std::uint32_t id, std::size_t length) const {
-    return {memory_.get() + id * options_.buffer_bytes, length};
-  }
-  void recycle(std::uint32_t id) noexcept;
+  io_uring& raw() { return ring_; }
 
  private:
-  int make_buffers();
+  unsigned flags() const { return IO_URING_READ_ONCE(*ring_.sq.kflags); }
+  unsigned unsubmitted() const;
+  void publish();
+  int call(unsigned submit, unsigned wait, unsigned flags, const void* argument, std::size_t size);
 
-  UringOptions options_;
-  bool made_ = false;
   io_uring ring_{};
-  io_uring_buf_ring* buffer_ring_ = nullptr;
-  std::unique_ptr<std::byte[]> memory_;
+  UringFeatures features_;
+  bool made_ = false;
+  bool enabled_ = false;
+  bool registered_ = false;
 };
 
 }  // namespace hushgate::io

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """End-to-end cases: the real program between scripted upstreams and raw clients.
 
-  run.py BINARY [--only REGEX] [--tsan] [--jobs N] [--no-kit] [--list]
+  run.py BINARY [--only REGEX] [--backend NAME] [--tsan] [--jobs N] [--no-kit] [--list]
 
 A line per case, and "N passed, N failed" at the end. Every case starts a gateway of its own; the program must end with
-exit code 0 and without a sanitizer's report. --tsan: only the cases in which workers meet, with several of them.
+exit code 0 and without a sanitizer's report. --backend: the program's io.backend (else its own default). --tsan: only
+the cases in which workers meet, with several of them.
 """
 
 import argparse
@@ -73,12 +74,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--only", default="")
+    parser.add_argument("--backend", choices=("auto", "uring", "epoll"))
     parser.add_argument("--tsan", action="store_true")
     parser.add_argument("--jobs", type=int, default=JOBS)
     parser.add_argument("--no-kit", action="store_true")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
     leave_settings_out()
+    if arguments.backend:
+        os.environ["HUSHGATE_IO_BACKEND"] = arguments.backend
 
     load()
     entries = [entry for entry in REGISTRY if re.search(arguments.only, entry.name)]
