@@ -58,7 +58,7 @@ void Worker::start(std::function<void()> ended) {
 void Worker::run() {
   while (!stopped_) {
     loop_.turn(kNever);
-    log_.flush();
+    flush_soon();
   }
   LogLine line = log_.line(loop_.now(), LogLevel::info, "worker_stopped");
   for (std::size_t i = 0; i < stats::kCounters; ++i) {
@@ -67,6 +67,12 @@ void Worker::run() {
     if (value > 0) line.number(stats::name(counter), value);
   }
   ended_();
+}
+
+void Worker::flush_soon() {
+  if (!log_.empty() && !flush_alarm_.pending()) {
+    loop_.set_alarm(flush_alarm_, loop_.now() + kLogDelay);
+  }
 }
 
 void Worker::adopt(proxy::SetupPtr setup, std::function<void()> adopted) {

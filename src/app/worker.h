@@ -56,10 +56,23 @@ class Worker {
     io::ReserveDescriptor descriptor_;
   };
 
+  // Lines wait for company: a turn has few of them, and each handing over wakes the writer.
+  class Flush final : public io::Runnable {
+   public:
+    explicit Flush(LogBuffer& log) : log_(log) {}
+    void run() override { log_.flush(); }
+
+   private:
+    LogBuffer& log_;
+  };
+
   void run();
+  void flush_soon();
 
   io::Loop loop_;
   LogBuffer log_;
+  Flush flush_{log_};
+  io::Alarm flush_alarm_{flush_};
   Reserve reserve_;
   admin::AdminSite admin_;
   proxy::Gateway gateway_;

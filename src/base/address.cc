@@ -52,6 +52,17 @@ IpAddress masked(const IpAddress& ip, unsigned bits) {
   return IpAddress::v4(bytes[0], bytes[1], bytes[2], bytes[3]);
 }
 
+std::size_t format_v4(std::span<const std::uint8_t, 4> bytes, std::span<char> out) {
+  constexpr std::size_t kLongest = 15;
+  HG_ASSERT(out.size() >= kLongest);
+  char* at = out.data();
+  for (const std::uint8_t byte : bytes) {
+    if (at != out.data()) *at++ = '.';
+    at = std::to_chars(at, out.data() + out.size(), byte).ptr;
+  }
+  return static_cast<std::size_t>(at - out.data());
+}
+
 }  // namespace
 
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
@@ -82,9 +93,9 @@ bool IpAddress::is_loopback() const {
 }
 
 std::size_t IpAddress::format(std::span<char> out) const {
+  if (family_ == IpFamily::v4) return format_v4(std::span(bytes_).first<4>(), out);
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const int family = family_ == IpFamily::v4 ? AF_INET : AF_INET6;
-  HG_ASSERT(inet_ntop(family, bytes_.data(), text.data(), text.size()) != nullptr);
+  HG_ASSERT(inet_ntop(AF_INET6, bytes_.data(), text.data(), text.size()) != nullptr);
   const std::size_t size = std::strlen(text.data());
   HG_ASSERT(size <= out.size());
   std::copy_n(text.data(), size, out.data());

@@ -45,6 +45,7 @@ inline constexpr Ms kLingerAfterTimeout{2'000};  // `closing` after a 408: in al
 inline constexpr Ms kHalfCloseWindow{100};       // a FIN so soon after the request is a half-close
 inline constexpr Ms kHalfCloseProbe{5'000};      // TCP keep-alive probes of a half-closed client
 inline constexpr Ms kAddressRaceDelay{250};      // RFC 8305 section 5
+inline constexpr Ms kLogDelay{20};               // a line of the log waits so long for others
 inline constexpr Ms kAcceptPause{100};           // accepting stands still under shortage
 inline constexpr Ms kStopKeptGrace{1'000};  // kept connections stay so long after a stop begins
 inline constexpr Ms kTcpKeepAliveIdle{45'000};

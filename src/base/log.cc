@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <future>
-#include <iterator>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -16,31 +15,16 @@
 namespace hushgate {
 namespace {
 
-// JSON string contents (RFC 8259 section 7). Bytes outside of ASCII are escaped as Latin-1, so that
-// any peer's bytes make a valid line.
-void append_escaped(std::string& out, std::string_view value) {
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte >= 0x7F) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
-}
-
-void append_time(std::string& out, Duration since_epoch, LogFormat format) {
-  using namespace std::chrono;
-  const auto ms = duration_cast<milliseconds>(since_epoch).count();
-  const std::tm parts = fmt::gmtime(static_cast<std::time_t>(ms / 1'000));
+// The key of a value: `,"key":` and ` key=`.
+void put_key(LogText& text, LogFormat format, std::string_view key) {
   if (format == LogFormat::json) {
-    fmt::format_to(std::back_inserter(out), "{{\"time\":\"{:%Y-%m-%dT%H:%M:%S}.{:03}Z\"", parts,
-                   ms % 1'000);
+    text.put(",\"");
+    text.put(key);
+    text.put("\":");
   } else {
-    fmt::format_to(std::back_inserter(out), "{:%H:%M:%S}.{:03}", parts, ms % 1'000);
+    text.put(' ');
+    text.put(key);
+    text.put('=');
   }
 }
 
@@ -99,61 +83,79 @@ void StderrSink::write(std::string_view lines) {
 
 std::uint64_t StderrSink::dropped() const { return pool_->overrun_counter(); }
 
+void LogBuffer::put_time(Duration since_epoch) {
+  const std::int64_t ms = std::chrono::floor<Ms>(since_epoch).count();
+  if (const std::int64_t second = ms / 1'000; second != second_) {
+    const std::tm parts = fmt::gmtime(static_cast<std::time_t>(second));
+    fmt::format_to_n(second_text_.data(), second_text_.size(), "{:%Y-%m-%dT%H:%M:%S}", parts);
+    second_ = second;
+  }
+  const std::string_view date_and_time(second_text_.data(), second_text_.size());
+  constexpr std::size_t kTimeAt = 11;
+  text_.put(format_ == LogFormat::json ? date_and_time : date_and_time.substr(kTimeAt));
+  text_.put('.');
+  text_.put_padded(static_cast<std::uint64_t>(ms % 1'000), 3);
+}
+
+void LogBuffer::flush() {
+  if (text_.empty()) return;
+  sink_.write(text_.view());
+  text_.clear();
+}
+
 LogLine::LogLine(LogBuffer& log, Time now, LogLevel level, std::string_view event) : log_(log) {
-  append_time(log_.buffer_, now.time_since_epoch() + log_.wall_offset_, log_.format_);
+  LogText& text = log_.text_;
+  const Duration since_epoch = now.time_since_epoch() + log_.wall_offset_;
   if (log_.format_ == LogFormat::json) {
-    fmt::format_to(std::back_inserter(log_.buffer_), ",\"level\":\"{}\",\"event\":\"{}\"",
-                   name(level), event);
+    text.put("{\"time\":\"");
+    log_.put_time(since_epoch);
+    text.put("Z\",\"level\":\"");
+    text.put(name(level));
+    text.put("\",\"event\":\"");
+    text.put(event);
+    text.put('"');
   } else {
-    fmt::format_to(std::back_inserter(log_.buffer_), " {:7} {}", name(level), event);
+    constexpr std::string_view kBlanks = "       ";  // the longest level, "warning"
+    log_.put_time(since_epoch);
+    text.put(' ');
+    text.put(name(level));
+    text.put(kBlanks.substr(name(level).size()));
+    text.put(' ');
+    text.put(event);
   }
 }
 
 LogLine::~LogLine() {
-  log_.buffer_ += log_.format_ == LogFormat::json ? "}\n" : "\n";
-  if (log_.buffer_.size() >= LogBuffer::kFlushBytes) log_.flush();
-}
-
-void LogLine::key(std::string_view key) {
-  std::string& out = log_.buffer_;
-  if (log_.format_ == LogFormat::json) {
-    out += ",\"";
-    out += key;
-    out += "\":";
-  } else {
-    out += ' ';
-    out += key;
-    out += '=';
-  }
+  log_.text_.put(log_.format_ == LogFormat::json ? "}\n" : "\n");
+  if (log_.text_.size() >= LogBuffer::kFlushBytes) log_.flush();
 }
 
 LogLine& LogLine::text(std::string_view name, std::string_view value) {
-  key(name);
-  std::string& out = log_.buffer_;
+  LogText& text = log_.text_;
+  put_key(text, log_.format_, name);
   const bool quoted = log_.format_ == LogFormat::json || value.empty() ||
                       value.find_first_of(" \"=\\") != std::string_view::npos;
-  if (quoted) out += '"';
-  append_escaped(out, value);
-  if (quoted) out += '"';
+  if (quoted) text.put('"');
+  text.put_escaped(value);
+  if (quoted) text.put('"');
   return *this;
 }
 
 LogLine& LogLine::number(std::string_view name, std::uint64_t value) {
-  key(name);
-  fmt::format_to(std::back_inserter(log_.buffer_), "{}", value);
+  put_key(log_.text_, log_.format_, name);
+  log_.text_.put_number(value);
   return *this;
 }
 
 LogLine& LogLine::ms(std::string_view name, Duration value) {
-  key(name);
-  fmt::format_to(std::back_inserter(log_.buffer_), "{:.3f}", to_ms(value));
+  put_key(log_.text_, log_.format_, name);
+  const auto us = std::chrono::round<std::chrono::microseconds>(value).count();
+  if (us < 0) log_.text_.put('-');
+  const auto size = static_cast<std::uint64_t>(us < 0 ? -us : us);
+  log_.text_.put_number(size / 1'000);
+  log_.text_.put('.');
+  log_.text_.put_padded(size % 1'000, 3);
   return *this;
-}
-
-void LogBuffer::flush() {
-  if (buffer_.empty()) return;
-  sink_.write(buffer_);
-  buffer_.clear();
 }
 
 }  // namespace hushgate

@@ -4,12 +4,13 @@
 // keep up, the oldest lines are dropped and counted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/log_text.h"
 
 namespace spdlog {
 class logger;
@@ -67,7 +68,6 @@ class LogLine {
  private:
   friend class LogBuffer;
   LogLine(LogBuffer& log, Time now, LogLevel level, std::string_view event);
-  void key(std::string_view key);
 
   LogBuffer& log_;
 };
@@ -83,17 +83,22 @@ class LogBuffer {
   LogLine line(Time now, LogLevel level, std::string_view event) {
     return {*this, now, level, event};
   }
-  bool empty() const { return buffer_.empty(); }
+  bool empty() const { return text_.empty(); }
   void flush();
 
  private:
   friend class LogLine;
   static constexpr std::size_t kFlushBytes = 32'768;
 
+  void put_time(Duration since_epoch);
+
   LogSink& sink_;
   LogFormat format_;
   Duration wall_offset_;
-  std::string buffer_;
+  LogText text_;
+  // The clock's text up to its second, which most lines share.
+  std::int64_t second_ = -1;
+  std::array<char, 19> second_text_{};  // "2001-09-09T01:46:40"
 };
 
 // The offset between this machine's wall clock and its steady clock, now.

@@ -126,6 +126,7 @@ std::string configuration_document() {
   for (const Section& section : {Section{"Listeners and workers", ""},
                                  {"An object in `listen`", "listen[]."},
                                  {"The event loop", "io."},
+                                 {"The log", "log."},
                                  {"Clients", "client."},
                                  {"Upstreams", "upstream."},
                                  {"One of `upstreams`", "upstreams.*."},

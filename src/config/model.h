@@ -22,6 +22,9 @@ inline constexpr std::size_t kMaxCidrs = 1'024;
 inline constexpr std::size_t kMaxSourceAddresses = 256;
 inline constexpr unsigned kMaxWorkers = 1'024;
 
+// Whether each exchange is a line of the log.
+enum class AccessLog : std::uint8_t { off, on };
+
 enum class IoBackend : std::uint8_t { auto_, epoll };
 
 // What a client's FIN means when it comes after a complete request (CONTRACT section 1).
@@ -103,6 +106,7 @@ struct Config {
   std::optional<ListenAddress> admin{};  // none: no admin listener
   unsigned workers = 0;                  // 0: one per core this process may use
   IoBackend backend = IoBackend::auto_;
+  AccessLog access_log = AccessLog::on;
   Client client{};
   std::vector<Upstream> upstreams{};  // at least one, in the file's order
   std::vector<Route> routes{};        // at least one, in the file's order

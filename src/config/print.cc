@@ -153,6 +153,7 @@ std::string to_jsonc(const Config& config) {
   if (config.admin) add_texts("admin", json_string(config.admin->text), Comments::shown, block);
   add_fields("", config, Comments::shown, block);
   block.add(member("io", group_of("io.", config)));
+  block.add(member("log", group_of("log.", config)));
   block.add(member("client", group_of("client.", config)));
   block.add(member("upstreams", upstreams_of(config)));
   block.add(member("routes", routes_of(config)));

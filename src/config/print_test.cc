@@ -20,7 +20,7 @@ Config loaded(const std::string& text) {
 constexpr const char* kSmall = R"({"listen": ":1", "upstreams": {"u": "http://h"}})";
 constexpr const char* kRich = R"({
   "listen": ["127.0.0.1:1", "[::1]:1", {"address": ":2"}], "admin": "localhost:3", "workers": 2,
-  "io": {"backend": "epoll"},
+  "io": {"backend": "epoll"}, "log": {"access": false},
   "client": {"halfClose": "serve", "trustedProxies": ["10.0.0.0/8", "::1"]},
   "upstreams": {"u": "unix:/run/a \"b\" \\ \u00e4.sock",
                 "v": {"url": "http://H:81/p/", "maxIdle": 0, "host": "client",

@@ -230,7 +230,7 @@ std::string json_schema() {
     closed_object(out, [&] {
       listen(out);
       members(out, "");
-      for (const std::string_view name : {"io", "client", "upstream"}) group(out, name);
+      for (const std::string_view name : {"io", "log", "client", "upstream"}) group(out, name);
       upstreams(out);
       routes(out);
       group(out, "limits");

@@ -58,6 +58,7 @@ constexpr std::array kNotes{
          "60 s. It stands still while the upstream takes no bytes. When it runs out: 408."},
     Note{"limits.minUploadBytesPerSecond",
          "Each such number of received body bytes adds a second; trickles add next to nothing."},
+    Note{"log.access", "Everything else is logged all the same."},
     Note{"limits.sendTimeoutMs",
          "It runs only while response bytes wait for the client; a silent stream never meets it. "
          "What counts is what the client acknowledged. When it runs out the response is cut "

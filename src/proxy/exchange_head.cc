@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "http/parser.h"
@@ -12,6 +13,17 @@ namespace hushgate::proxy {
 
 using phase::Event;
 using stats::Counter;
+
+namespace {
+
+void append_hex(std::string& out, std::uint64_t bits) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::array<char, 16> digits;
+  for (std::size_t i = digits.size(); i > 0; --i, bits >>= 4U) digits[i - 1] = kHex[bits & 0xFU];
+  out.append(digits.data(), digits.size());
+}
+
+}  // namespace
 
 bool Exchange::take_head(Bytes bytes, std::string& surplus) {
   request_text_.append(as_text(bytes));
@@ -75,9 +87,8 @@ void Exchange::choose_request_id() {
     request_id = brought->value;
     return;
   }
-  const std::uint64_t high = context_.random();
-  const std::uint64_t low = context_.random();
-  fmt::format_to(std::back_inserter(request_id), "{:016x}{:016x}", high, low);
+  append_hex(request_id, context_.random());
+  append_hex(request_id, context_.random());
 }
 
 // Ends through `closing`: what follows this head cannot be told.

@@ -246,6 +246,7 @@ void Session::end_exchange() {
   } else if (error != ErrorKind::none) {
     context_.counters.add(Counter::exchanges_failed);
   }
+  if (exchange_->setup().config.access_log == config::AccessLog::off) return;
   log_exchange(context_, *exchange_, stream_->peer());
 }
 
