@@ -141,8 +141,14 @@ std::string IpPort::to_string() const {
 SocketAddress SocketAddress::unix_socket(std::string path) {
   HG_ASSERT(!path.empty() && path.size() <= kMaxUnixPathBytes);
   SocketAddress address;
-  address.value_ = std::move(path);
+  address.value_ = std::make_shared<const std::string>(std::move(path));
   return address;
+}
+
+bool operator==(const SocketAddress& a, const SocketAddress& b) {
+  const std::string* path = a.unix_path();
+  if (path == nullptr) return b.ip() != nullptr && *a.ip() == *b.ip();
+  return b.unix_path() != nullptr && *path == *b.unix_path();
 }
 
 std::string SocketAddress::to_string() const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -94,15 +95,22 @@ class SocketAddress {
   static SocketAddress unix_socket(std::string path);
 
   const IpPort* ip() const { return std::get_if<IpPort>(&value_); }  // null: a UNIX socket
-  const std::string* unix_path() const { return std::get_if<std::string>(&value_); }  // null: IP
+  const std::string* unix_path() const {  // null: IP
+    const Path* path = std::get_if<Path>(&value_);
+    return path == nullptr ? nullptr : path->get();
+  }
 
   std::string to_string() const;  // "127.0.0.1:80", "[::1]:80", "unix:/run/x"
 
-  friend bool operator==(const SocketAddress&, const SocketAddress&) = default;
+  friend bool operator==(const SocketAddress& a, const SocketAddress& b);
 
  private:
-  std::variant<IpPort, std::string> value_;
+  // Shared: an address is copied for every connection, and a string in it would make each larger.
+  using Path = std::shared_ptr<const std::string>;
+
+  std::variant<IpPort, Path> value_;
 };
+static_assert(sizeof(SocketAddress) == 32);
 
 // A block of addresses: "10.0.0.0/8", "fd00::/8", or one address.
 struct Cidr {

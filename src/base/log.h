@@ -36,7 +36,7 @@ class LogSink {
 };
 
 // Standard error through a queue of kLogQueue batches and a thread of its own.
-inline constexpr std::size_t kLogQueue = 8'192;
+inline constexpr std::size_t kLogQueue = 128;
 inline constexpr Ms kLogFlushAtStop{1'000};
 class StderrSink final : public LogSink {
  public:

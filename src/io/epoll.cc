@@ -63,6 +63,7 @@ class EpollBackend final : public Backend, private SlotKeeper, private ListenerH
   Descriptor epoll_;
   Descriptor wake_;
   SharedBuffer buffer_;
+  const EpollStream::Home home_{.buffer = buffer_, .keeper = *this};
   Slab<EpollStream> streams_;
   std::vector<std::uint32_t> closed_;
   std::vector<EpollListener*> listeners_;
@@ -134,7 +135,7 @@ Result<StreamPtr> EpollBackend::adopt(Descriptor fd, SocketAddress peer, Runnabl
     streams_.release(slot);
     return fail(ErrorKind::connection_failed, errno);
   }
-  stream.open({&buffer_, this, slot}, std::move(fd), std::move(peer), owner, start);
+  stream.open(home_, slot, std::move(fd), std::move(peer), owner, start);
   return StreamPtr(&stream);
 }
 

@@ -12,10 +12,11 @@
 
 namespace hushgate::io {
 
-void EpollStream::open(const Home& home, Descriptor fd, SocketAddress peer, Runnable* owner,
-                       ConnectStart start) {
+void EpollStream::open(const Home& home, std::uint32_t slot, Descriptor fd, SocketAddress peer,
+                       Runnable* owner, ConnectStart start) {
   HG_ASSERT(state_ == State::free);
-  home_ = home;
+  home_ = &home;
+  slot_ = slot;
   fd_ = std::move(fd);
   peer_ = std::move(peer);
   owner_ = owner;
@@ -77,10 +78,10 @@ Take EpollStream::ended() {
 }
 
 Take EpollStream::take() {
-  HG_ASSERT(state_ == State::open && !home_.buffer->lent());
+  HG_ASSERT(state_ == State::open && !home_->buffer.lent());
   if (has(kConnecting)) return {};
   if (has(kReadAll)) return ended();
-  const MutableBytes buffer = home_.buffer->bytes();
+  const MutableBytes buffer = home_->buffer.bytes();
   const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got > 0) {
     const auto length = static_cast<std::size_t>(got);
@@ -89,7 +90,7 @@ Take EpollStream::take() {
     if (length < buffer.size() && !peer_finished() && !failed()) {
       flags_ = static_cast<std::uint8_t>(flags_ & ~kReadable);
     }
-    return {.kind = Take::Kind::data, .lease = home_.buffer->lend(length)};
+    return {.kind = Take::Kind::data, .lease = home_->buffer.lend(length)};
   }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     if (failed()) return ended();
@@ -165,7 +166,7 @@ void EpollStream::close(CloseHow how) {
   owner_ = nullptr;
   flags_ = 0;
   state_ = State::closed;
-  home_.keeper->closed(home_.slot);
+  home_->keeper.closed(slot_);
 }
 
 }  // namespace hushgate::io

@@ -31,13 +31,13 @@ class EpollStream final : public Stream {
     closed,  // closed in this turn; the slot is not given to another stream before the turn ends
   };
 
+  // What all streams of a backend share; it outlives them.
   struct Home {
-    SharedBuffer* buffer;
-    SlotKeeper* keeper;
-    std::uint32_t slot;
+    SharedBuffer& buffer;
+    SlotKeeper& keeper;
   };
-  void open(const Home& home, Descriptor fd, SocketAddress peer, Runnable* owner,
-            ConnectStart start);
+  void open(const Home& home, std::uint32_t slot, Descriptor fd, SocketAddress peer,
+            Runnable* owner, ConnectStart start);
   // closed -> free; a new generation begins.
   void recycle();
 
@@ -70,7 +70,8 @@ class EpollStream final : public Stream {
   void set_failed(int error);
   Take ended();
 
-  Home home_{};
+  const Home* home_ = nullptr;
+  std::uint32_t slot_ = 0;
   Descriptor fd_;
   std::uint32_t generation_ = 0;
   State state_ = State::free;

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -14,19 +14,21 @@ namespace hushgate::io {
 
 class SharedBuffer final : public Lender {
  public:
-  explicit SharedBuffer(std::size_t size) : bytes_(size) {}
+  explicit SharedBuffer(std::size_t size)
+      : bytes_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
 
-  MutableBytes bytes() { return bytes_; }
+  MutableBytes bytes() { return {bytes_.get(), size_}; }
   bool lent() const { return lent_; }
   Lease lend(std::size_t length) {
     HG_ASSERT(!lent_);
     lent_ = true;
-    return Lease(*this, 0, Bytes(bytes_).first(length));
+    return Lease(*this, 0, Bytes(bytes_.get(), length));
   }
   void give_back(std::uint32_t) noexcept override { lent_ = false; }
 
  private:
-  std::vector<std::byte> bytes_;
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_;
   bool lent_ = false;
 };
 

@@ -7,9 +7,9 @@
 namespace hushgate::io {
 namespace {
 
-constexpr std::size_t kClassBytes = 64;
+constexpr std::size_t kClassBytes = 16;  // every idle connection has a frame
 constexpr std::size_t kClasses =
-    32;  // frames up to 2 KiB are kept; larger ones are a mistake in a coroutine's locals
+    128;  // frames up to 2 KiB are kept; larger ones are a mistake in a coroutine's locals
 
 struct FreeFrame {
   FreeFrame* next;

@@ -17,4 +17,15 @@ Context::Context(const upstream::Services& services, SetupPtr setup, std::uint64
 
 Context::~Context() = default;
 
+std::unique_ptr<Exchange> Context::take_exchange() {
+  if (spare_exchanges_.empty()) return std::make_unique<Exchange>(*this);
+  std::unique_ptr<Exchange> exchange = std::move(spare_exchanges_.back());
+  spare_exchanges_.pop_back();
+  return exchange;
+}
+
+void Context::give_back(std::unique_ptr<Exchange> exchange) {
+  if (spare_exchanges_.size() < kMaxSpareExchanges) spare_exchanges_.push_back(std::move(exchange));
+}
+
 }  // namespace hushgate::proxy

@@ -31,6 +31,13 @@ enum class Standing : std::uint8_t {
   busy,   // head, exchange, tunnel, closing
 };
 
+// How many exchanges the session that ran last has begun in this turn.
+struct Share {
+  const Session* session = nullptr;  // compared only
+  Time turn{};
+  int exchanges = 0;
+};
+
 enum class Stage : std::uint8_t { serving, stopping };
 
 struct Context {
@@ -47,8 +54,11 @@ struct Context {
   std::atomic<std::uint32_t>* shared_clients = nullptr;  // open client connections of the process
   io::Runnable* drained = nullptr;  // made ready when the last session has gone
 
+  Share share;
+
   // Exchanges are used again, so that their buffers need no allocation once warm.
-  std::vector<std::unique_ptr<Exchange>> spare_exchanges;
+  std::unique_ptr<Exchange> take_exchange();
+  void give_back(std::unique_ptr<Exchange> exchange);  // it was reset
 
   Context(const upstream::Services& services, SetupPtr setup, std::uint64_t seed);
   Context(const Context&) = delete;
@@ -59,6 +69,9 @@ struct Context {
   const Setup& setup() { return *generations.current().setup; }
   const Limits& limits() { return setup().config.limits; }
   SessionList& list(Standing standing) { return sessions[static_cast<std::size_t>(standing)]; }
+
+ private:
+  std::vector<std::unique_ptr<Exchange>> spare_exchanges_;
 };
 
 }  // namespace hushgate::proxy

@@ -95,7 +95,7 @@ void Exchange::step() {
 // Bytes are here, they are wanted, and no event will tell of them again: whether a share of the
 // turn was used up, or something later in the step made them wanted.
 bool Exchange::work_waits() const {
-  const bool request_here = !session_->pending().empty() || session_->stream().readable();
+  const bool request_here = !rest.empty() || session_->stream().readable();
   if (request_here && wants_request_bytes()) return true;
   return wants_response_bytes() && connection_->stream().readable();
 }

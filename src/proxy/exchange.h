@@ -41,6 +41,7 @@ struct Record {
   Time connected{};                  // the last attempt's connection was there
   Time first_byte{};                 // of the final response head
   std::array<Duration, 3> turns{};   // receiving, serving, sending
+  Time turn_since{};                 // when the one that runs began
   std::uint64_t request_bytes = 0;   // body payload received from the client
   std::uint64_t discarded = 0;       // of the request, read and dropped
   std::uint64_t response_bytes = 0;  // body payload received from the upstream
@@ -62,17 +63,19 @@ class Exchange {
 
   // --- the session's calls, in the order of a life
   void begin(Session& session, Time first_byte);
-  // Takes bytes of the head and copies what lies behind its end into `surplus`; changes nothing
-  // else. True once the head is complete or can never be one: act_on_head() follows then, when the
-  // lease has ended.
-  bool take_head(Bytes bytes, std::string& surplus);
+  // Takes bytes of the head; what lies behind its end is `rest` then. Changes nothing else. True
+  // once the head is complete or can never be one: act_on_head() follows then, when the lease has
+  // ended.
+  bool take_head(Bytes bytes);
+  // The same of what lies in `rest`.
+  bool take_head_from_rest();
   // Parses, routes and begins: the session's state is `exchange` or later afterwards.
   void act_on_head();
   // Relays until the session's state has left `exchange`.
   io::Task<> run();
   // Relays a tunnel until it has ended.
   io::Task<> run_tunnel();
-  // Closes what is open, forgets everything but capacities.
+  // Closes what is open, forgets everything but `rest` and capacities.
   void reset();
 
   // --- effects of the phase table (called by Session::apply)
@@ -83,8 +86,12 @@ class Exchange {
   void write_error_answer();
 
   Record record;
+  RequestClock request_clock;
   http::RequestHead head;
   std::string request_id;
+  // What was taken behind the part of the request that is understood: of its body, then of the next
+  // request. It outlives reset().
+  std::string rest;
   const route::Decision& decision() const { return decision_; }
   bool has_decision() const { return decision_.upstream != nullptr; }
   // What it began with; from begin() to reset().
@@ -122,6 +129,7 @@ class Exchange {
   void refuse(ErrorKind kind);
   void close_if_unsure();
   void fail_here(ErrorKind kind);
+  bool scan_head();
   ErrorKind parse_head();
   void choose_request_id();
   void route_request();

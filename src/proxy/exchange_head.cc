@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/assert.h"
 #include "http/parser.h"
 #include "proxy/exchange.h"
 #include "proxy/session.h"
@@ -25,12 +26,22 @@ void append_hex(std::string& out, std::uint64_t bits) {
 
 }  // namespace
 
-bool Exchange::take_head(Bytes bytes, std::string& surplus) {
+bool Exchange::take_head(Bytes bytes) {
   request_text_.append(as_text(bytes));
+  return scan_head();
+}
+
+bool Exchange::take_head_from_rest() {
+  HG_ASSERT(request_text_.empty());
+  request_text_.swap(rest);
+  return scan_head();
+}
+
+bool Exchange::scan_head() {
   request_scan_ = request_scanner_.scan(request_text_);
   if (request_scan_.event == http::ScanEvent::need_more) return false;
   if (request_scan_.event == http::ScanEvent::complete) {
-    surplus.assign(request_text_, request_scan_.length);
+    rest.assign(request_text_, request_scan_.length);
     request_text_.resize(request_scan_.length);
     if (request_text_.capacity() > kWarmBytes) request_text_.shrink_to_fit();
   }

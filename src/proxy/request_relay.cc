@@ -9,7 +9,7 @@ using phase::Event;
 using phase::In;
 
 void Exchange::relay_request() {
-  const bool body_here = !session_->pending().empty() || session_->stream().readable();
+  const bool body_here = !rest.empty() || session_->stream().readable();
   const bool head_goes_with_it =
       upstream_out_.accepted() == 0 && body_here && wants_request_bytes();
   if (!head_goes_with_it) flush_upstream();
@@ -34,11 +34,10 @@ bool Exchange::wants_request_bytes() const {
 
 // False when there was nothing to take.
 bool Exchange::relay_request_once() {
-  std::string& pending = session_->pending();
   Relayed relayed;
-  if (!pending.empty()) {
-    relayed = move_request(as_bytes(pending));
-    pending.erase(0, relayed.consumed);
+  if (!rest.empty()) {
+    relayed = move_request(as_bytes(rest));
+    rest.erase(0, relayed.consumed);
   } else {
     if (!session_->stream().readable()) return false;
     const io::Take take = session_->stream().take();
@@ -53,7 +52,7 @@ bool Exchange::relay_request_once() {
     session_->note_bytes();
     const Bytes bytes = take.lease.bytes();
     relayed = move_request(bytes);
-    pending.assign(as_text(bytes.subspan(relayed.consumed)));
+    rest.assign(as_text(bytes.subspan(relayed.consumed)));
   }
   after_request_bytes(relayed);
   return true;
@@ -89,11 +88,11 @@ void Exchange::after_request_bytes(const Relayed& relayed) {
 
 bool Exchange::request_received() const {
   const std::optional<std::uint64_t> left = request_body_.left();
-  return left && *left <= session_->pending().size();
+  return left && *left <= rest.size();
 }
 
 bool Exchange::request_can_end() const {
-  const std::size_t here = session_->pending().size() + session_->stream().untaken();
+  const std::size_t here = rest.size() + session_->stream().untaken();
   const std::optional<std::uint64_t> left = request_body_.left();
   return left ? *left <= here : here > 0;
 }

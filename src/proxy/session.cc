@@ -77,7 +77,16 @@ void Session::after_run() {
 
 io::Task<> Session::live() {
   do {
-    co_await read_head();
+    if (has_had_its_share()) {
+      context_.loop.ready_next_turn(*this);
+      co_await *this;
+    }
+    while (idle() || state_.conn == Conn::head) {
+      if (take_head_once()) continue;
+      judge_client();
+      if (!idle() && state_.conn != Conn::head) break;
+      co_await *this;
+    }
     if (state_.conn == Conn::exchange) co_await exchange_->run();
     if (state_.conn == Conn::tunnel) co_await exchange_->run_tunnel();
     retire_exchange();
@@ -90,34 +99,20 @@ io::Task<> Session::live() {
 
 // A client that pipelines has its share of a turn, and no more.
 bool Session::has_had_its_share() {
+  Share& share = context_.share;
   const Time now = context_.loop.now();
-  if (share_turn_ != now) {
-    share_turn_ = now;
-    share_ = 0;
-  }
-  return ++share_ > kTurnExchanges;
+  if (share.session != this || share.turn != now) share = {.session = this, .turn = now};
+  return ++share.exchanges > kTurnExchanges;
 }
 
-io::Task<> Session::read_head() {
-  if (has_had_its_share()) {
-    context_.loop.ready_next_turn(*this);
-    co_await *this;
-  }
-  while (idle() || state_.conn == Conn::head) {
-    if (take_head_once()) continue;
-    judge_client();
-    if (!idle() && state_.conn != Conn::head) break;
-    co_await *this;
-  }
-}
+bool Session::nothing_taken() const { return !exchange_ || exchange_->rest.empty(); }
 
 // False when there is nothing to take now.
 bool Session::take_head_once() {
   bool complete = false;
-  if (!pending_.empty()) {
+  if (!nothing_taken()) {
     if (idle()) begin_exchange();
-    const std::string bytes = std::exchange(pending_, {});
-    complete = exchange_->take_head(as_bytes(bytes), pending_);
+    complete = exchange_->take_head_from_rest();
   } else {
     if (!stream_->readable()) return false;
     const io::Take take = stream_->take();
@@ -129,36 +124,29 @@ bool Session::take_head_once() {
     }
     note_bytes();
     if (idle()) begin_exchange();
-    complete = exchange_->take_head(take.lease.bytes(), pending_);
+    complete = exchange_->take_head(take.lease.bytes());
   }
   if (complete) exchange_->act_on_head();
   return true;
 }
 
 void Session::begin_exchange() {
-  if (context_.spare_exchanges.empty()) {
-    exchange_ = std::make_unique<Exchange>(context_);
-  } else {
-    exchange_ = std::move(context_.spare_exchanges.back());
-    context_.spare_exchanges.pop_back();
-  }
+  if (!exchange_) exchange_ = context_.take_exchange();
   const Time now = context_.loop.now();
   exchange_->begin(*this, now);
   timer_.use(exchange_->limits());
-  timer_.stamp_request(now);
+  timer_.begin_request(exchange_->request_clock, now);
   apply(Event::client_bytes);
 }
 
 void Session::retire_exchange() {
   if (!exchange_) return;
   acknowledged_base_ += exchange_->client_accepted();
-  if (pending_.empty()) std::string().swap(pending_);  // a kept connection holds no buffer
   timer_.use(context_.limits());
   exchange_->reset();
-  if (context_.spare_exchanges.size() < kMaxSpareExchanges) {
-    context_.spare_exchanges.push_back(std::move(exchange_));
-  }
-  exchange_.reset();
+  if (state_.conn == Conn::kept && !exchange_->rest.empty()) return;
+  clear_warm(exchange_->rest);
+  context_.give_back(std::move(exchange_));
 }
 
 // --- events
@@ -181,10 +169,11 @@ void Session::fail(ErrorKind kind, Event event, int os_error) {
 
 void Session::count_turn(const phase::State& before) {
   const auto was = turn_of(before);
-  if (was == turn_of(state_)) return;
+  if (was == turn_of(state_) || !exchange_) return;
   const Time now = context_.loop.now();
-  if (was && exchange_) exchange_->record.turns[*was] += now - turn_since_;
-  turn_since_ = now;
+  Record& record = exchange_->record;
+  if (was) record.turns[*was] += now - record.turn_since;
+  record.turn_since = now;
 }
 
 void Session::move_to_list(const phase::State& before) {
@@ -263,15 +252,15 @@ void Session::close(io::CloseHow how) { io::close(std::move(stream_), how); }
 // --- closing
 
 io::Task<> Session::linger() {
-  pending_.clear();
+  std::uint64_t discarded = 0;
   while (state_.conn == Conn::closing) {
-    discard_once();
+    discard_once(discarded);
     if (state_.conn == Conn::closing) judge_client();
     if (state_.conn == Conn::closing) co_await *this;
   }
 }
 
-void Session::discard_once() {
+void Session::discard_once(std::uint64_t& discarded) {
   for (int takes = 0; stream_->readable(); ++takes) {
     if (takes == kTurnTakes) return context_.loop.ready_next_turn(*this);
     const io::Take take = stream_->take();
@@ -282,15 +271,15 @@ void Session::discard_once() {
       case io::Take::Kind::data: break;
     }
     timer_.note_activity(context_.loop.now());
-    discarded_ += take.lease.bytes().size();
-    if (discarded_ > context_.limits().linger_bytes) return apply(Event::drained);
+    discarded += take.lease.bytes().size();
+    if (discarded > context_.limits().linger_bytes) return apply(Event::drained);
   }
 }
 
 // --- from above
 
 void Session::shed() {
-  HG_ASSERT(idle() && pending_.empty());  // the kernel may have bytes since it was asked
+  HG_ASSERT(idle() && nothing_taken());  // the kernel may have bytes since it was asked
   context_.counters.add(Counter::clients_shed);
   context_.log.line(context_.loop.now(), LogLevel::warning, "shed")
       .text("client", stream_->peer().to_string())

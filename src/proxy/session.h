@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "base/intrusive_list.h"
 #include "io/stream.h"
@@ -30,7 +28,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
 
   // --- from above
   // Nothing is asked for, and no byte of a next request is here, nor with the kernel.
-  bool may_be_shed() const { return idle() && pending_.empty() && stream_->untaken() == 0; }
+  bool may_be_shed() const { return idle() && nothing_taken() && stream_->untaken() == 0; }
   // Closes one that may_be_shed().
   void shed();
   // The process stops: nothing follows the exchange under way; an idle one stays until `idle_due`.
@@ -56,7 +54,6 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   bool look_at_client();
   void judge_client();
   io::Stream& stream() { return *stream_; }
-  std::string& pending() { return pending_; }
   ClientTimer& timer() { return timer_; }
   route::Site* site() { return site_; }
   std::uint64_t acknowledged();
@@ -65,8 +62,9 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   bool idle() const {
     return state_.conn == phase::Conn::fresh || state_.conn == phase::Conn::kept;
   }
+  // No byte of a next request has been taken.
+  bool nothing_taken() const;
   io::Task<> live();
-  io::Task<> read_head();
   io::Task<> linger();
   void after_run() override;
 
@@ -75,7 +73,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   bool cut_off();  // the request can never become complete; as judge_fin()
   bool has_had_its_share();
   bool take_head_once();
-  void discard_once();
+  void discard_once(std::uint64_t& discarded);
   void begin_exchange();
   void run_clocks(const phase::State& before);
   void count_turn(const phase::State& before);
@@ -93,17 +91,12 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   route::Site* site_;
   phase::State state_;
   ClientTimer timer_;
-  std::unique_ptr<Exchange> exchange_;
-  std::string pending_;  // bytes behind the last request's end: the next one's
-  Time turn_since_{};
+  std::unique_ptr<Exchange> exchange_;   // while idle: only if a part of the next request is there
   std::uint64_t acknowledged_base_ = 0;  // bytes accepted by the kernel in exchanges that are over
-  std::uint64_t discarded_ = 0;          // in `closing`
-  Time share_turn_{};
-  int share_ = 0;                    // exchanges begun in that turn
-  Time bytes_at_{};                  // when bytes of the client's were last taken
-  std::optional<Time> fin_seen_at_;  // the client's FIN
-  Duration fin_delay_{};             // ... behind its last byte, by the kernel
-  bool fin_judged_ = false;          // told the phase table, or met by reading
+  Time bytes_at_{};                      // when bytes of the client's were last taken
+  Time fin_seen_at_{};                   // the client's FIN; Time{}: none
+  Duration fin_delay_{};                 // ... behind its last byte, by the kernel
+  bool fin_judged_ = false;              // told the phase table, or met by reading
   io::Task<> life_;
   std::unique_ptr<Session> self_;
 };

@@ -31,7 +31,7 @@ bool Session::look_at_client() {
 // the kernel did. Bytes that lay unread while their FIN came can only be timed by the kernel; where
 // it cannot tell, they came together.
 Duration Session::fin_delay() const {
-  const Duration seen = *fin_seen_at_ - bytes_at_;
+  const Duration seen = fin_seen_at_ - bytes_at_;
   if (seen >= Duration::zero()) return std::min(seen, fin_delay_);
   return fin_delay_ == Duration::max() ? Duration::zero() : fin_delay_;
 }
@@ -41,7 +41,7 @@ Duration Session::fin_delay() const {
 // is over.
 bool Session::judge_fin() {
   const Time now = context_.loop.now();
-  if (!fin_seen_at_) {
+  if (fin_seen_at_ == Time{}) {
     fin_seen_at_ = now;
     fin_delay_ = stream_->finish_delay();
   }

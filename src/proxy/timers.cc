@@ -15,21 +15,21 @@ constexpr Ms kLingerLook{250};
 }  // namespace
 
 void ClientTimer::run(ClientClock clock, Time now, std::uint64_t acknowledged) {
-  if (clock_ == ClientClock::receive) receive_used_ += now - since_;
-  if (clock_ == ClientClock::head) receive_used_ = now - first_byte_;
+  if (clock_ == ClientClock::receive) request_->receive_used += now - since_;
+  if (clock_ == ClientClock::head) request_->receive_used = now - request_->first_byte;
   clock_ = clock;
   since_ = now;
   switch (clock) {
     case ClientClock::none: return deadline_.clear();
     case ClientClock::idle: return wheel_.set(deadline_, now + limits_->idle_timeout);
     case ClientClock::head:
-      return wheel_.set(deadline_,
-                        first_byte_ + std::min({limits_->idle_timeout, limits_->request_timeout,
-                                                kHeadBudgetCeiling}));
+      return wheel_.set(deadline_, request_->first_byte +
+                                       std::min({limits_->idle_timeout, limits_->request_timeout,
+                                                 kHeadBudgetCeiling}));
     case ClientClock::receive: return wheel_.set(deadline_, receive_due(now));
     case ClientClock::send:
-      window_.begin(acknowledged, now, *limits_);
-      return wheel_.set(deadline_, window_.due());
+      request_->window.begin(acknowledged, now, *limits_);
+      return wheel_.set(deadline_, request_->window.due());
     case ClientClock::tunnel:
       last_activity_ = now;
       return limits_->tunnel_idle_timeout > Ms{0}
@@ -52,9 +52,10 @@ void ClientTimer::cap_idle(Time due) {
 }
 
 Time ClientTimer::receive_due(Time now) const {
-  Duration budget = limits_->request_timeout - receive_used_;
-  if (upload_rate_ != 0) {
-    const double seconds = static_cast<double>(body_bytes_) / static_cast<double>(upload_rate_);
+  Duration budget = limits_->request_timeout - request_->receive_used;
+  if (request_->upload_rate != 0) {
+    const double seconds =
+        static_cast<double>(request_->body_bytes) / static_cast<double>(request_->upload_rate);
     budget +=
         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
   }
@@ -75,8 +76,8 @@ TimerVerdict ClientTimer::judge(Time now, std::uint64_t acknowledged, std::size_
     case ClientClock::head: return TimerVerdict::ran_out;
     case ClientClock::receive: return unless_due(receive_due(now), now);
     case ClientClock::send:
-      if (!window_.passed(acknowledged, now, *limits_)) return TimerVerdict::ran_out;
-      wheel_.set(deadline_, window_.due());
+      if (!request_->window.passed(acknowledged, now, *limits_)) return TimerVerdict::ran_out;
+      wheel_.set(deadline_, request_->window.due());
       return TimerVerdict::goes_on;
     case ClientClock::tunnel: return unless_due(last_activity_ + limits_->tunnel_idle_timeout, now);
     case ClientClock::linger: return judge_linger(now, unacknowledged);

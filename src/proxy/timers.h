@@ -37,6 +37,15 @@ class SendWindow {
 
 enum class TimerVerdict : std::uint8_t { goes_on, ran_out };
 
+// What is measured of one request. Its exchange holds it, so that an idle connection need not.
+struct RequestClock {
+  Time first_byte{};        // the stamp that head and body are measured from
+  Duration receive_used{};  // of the receive budget, by the turns that are over
+  std::uint64_t body_bytes = 0;
+  std::uint64_t upload_rate = 0;  // bytes per second; 0: no lengthening
+  SendWindow window;
+};
+
 // The client's side.
 class ClientTimer {
  public:
@@ -57,18 +66,18 @@ class ClientTimer {
   Duration age(Time now) const {
     const bool of_request =
         clock_ == phase::ClientClock::head || clock_ == phase::ClientClock::receive;
-    return now - (of_request ? first_byte_ : since_);
+    return now - (of_request ? request_->first_byte : since_);
   }
 
-  // The head's first byte has come: the stamp that head and body are measured from. Set once per
-  // request.
-  void stamp_request(Time first_byte) {
-    first_byte_ = first_byte;
-    receive_used_ = Duration::zero();
-    body_bytes_ = 0;
+  // The head's first byte has come. `request` is used for all clocks but idle, tunnel and linger,
+  // until the next request begins.
+  void begin_request(RequestClock& request, Time first_byte) {
+    request = {};
+    request.first_byte = first_byte;
+    request_ = &request;
   }
-  void set_upload_rate(std::uint64_t bytes_per_second) { upload_rate_ = bytes_per_second; }
-  void count_body(std::uint64_t bytes) { body_bytes_ += bytes; }
+  void set_upload_rate(std::uint64_t bytes_per_second) { request_->upload_rate = bytes_per_second; }
+  void count_body(std::uint64_t bytes) { request_->body_bytes += bytes; }
 
   // Bytes moved through the tunnel, or unread bytes came while closing.
   void note_activity(Time now) { last_activity_ = now; }
@@ -88,16 +97,12 @@ class ClientTimer {
 
   io::Wheel& wheel_;
   const Limits* limits_;
-  io::Deadline deadline_;
-  phase::ClientClock clock_ = phase::ClientClock::none;
+  RequestClock* request_ = nullptr;
   Time since_{};  // the running clock's start
-  Time first_byte_{};
   Time last_activity_{};
-  Duration receive_used_{};  // of the receive budget, by the turns that are over
   Ms linger_total_ = kLingerTotal;
-  std::uint64_t body_bytes_ = 0;
-  std::uint64_t upload_rate_ = 0;  // bytes per second; 0: no lengthening
-  SendWindow window_;
+  [[no_unique_address]] io::Deadline deadline_;  // its padding has room for:
+  phase::ClientClock clock_ = phase::ClientClock::none;
 };
 
 // The upstream's silence, and, in a tunnel, its taking nothing.

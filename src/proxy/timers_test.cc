@@ -14,7 +14,10 @@ constexpr Ms kPeriod{25};
 
 // A timer on a wheel in virtual time, and when its target was made ready.
 struct Bench {
-  explicit Bench(const Limits& the_limits = {}) : limits(the_limits) {
+  explicit Bench(const Limits& the_limits = {}) : limits(the_limits) { begin(); }
+  // Its first request's first byte comes.
+  void begin() {
+    timer.begin_request(request, now());
     timer.set_upload_rate(limits.min_upload_bytes_per_second);
   }
 
@@ -47,6 +50,7 @@ struct Bench {
   io::SimLoop sim;
   io::Wheel wheel{sim.loop, kPeriod};
   io::Counted target;
+  RequestClock request;
   ClientTimer timer{wheel, target, limits};
 };
 
@@ -100,7 +104,7 @@ TEST(ClientTimer, AHeadHasTheLeastOfThreeBudgetsFromItsFirstByte) {
     limits.idle_timeout = row.idle;
     limits.request_timeout = row.request;
     Bench bench(limits);
-    bench.timer.stamp_request(bench.now());
+    bench.begin();
     bench.run(ClientClock::head);
     expect_within_a_period(bench.until_run_out(), row.budget);
   }
@@ -108,7 +112,7 @@ TEST(ClientTimer, AHeadHasTheLeastOfThreeBudgetsFromItsFirstByte) {
 
 TEST(ClientTimer, ReceivingGoesOnFromTheHeadsFirstByte) {
   Bench bench(with_rate(0));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.pass(seconds(20));
   bench.run(ClientClock::receive);
@@ -117,7 +121,7 @@ TEST(ClientTimer, ReceivingGoesOnFromTheHeadsFirstByte) {
 
 TEST(ClientTimer, BodyBytesLengthenReceivingByTheirAmountOnly) {
   Bench bench(with_rate(1'000));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   bench.timer.count_body(30'000);
@@ -126,7 +130,7 @@ TEST(ClientTimer, BodyBytesLengthenReceivingByTheirAmountOnly) {
 
 TEST(ClientTimer, ADripBuysNothingBeyondItsBytes) {
   Bench bench(with_rate(8'192));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   const Time from = bench.now();
@@ -142,7 +146,7 @@ TEST(ClientTimer, ADripBuysNothingBeyondItsBytes) {
 
 TEST(ClientTimer, WithoutARateTheBudgetIsExact) {
   Bench bench(with_rate(0));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   bench.timer.count_body(1'000'000'000);
@@ -151,7 +155,7 @@ TEST(ClientTimer, WithoutARateTheBudgetIsExact) {
 
 TEST(ClientTimer, APauseKeepsTheRemainder) {
   Bench bench(with_rate(0));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.pass(seconds(10));
   bench.run(ClientClock::receive);
@@ -166,7 +170,7 @@ TEST(ClientTimer, APauseKeepsTheRemainder) {
 
 TEST(ClientTimer, ANewRequestHasAWholeBudget) {
   Bench bench(with_rate(1'000));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   bench.timer.count_body(50'000);
@@ -174,7 +178,7 @@ TEST(ClientTimer, ANewRequestHasAWholeBudget) {
   bench.run(ClientClock::none);
   bench.run(ClientClock::idle);
   bench.pass(seconds(5));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   expect_within_a_period(bench.until_run_out(), seconds(60));
@@ -182,7 +186,7 @@ TEST(ClientTimer, ANewRequestHasAWholeBudget) {
 
 TEST(ClientTimer, AHugeBodyDoesNotOverflowTheBudget) {
   Bench bench(with_rate(1));
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.run(ClientClock::receive);
   bench.timer.count_body(~std::uint64_t{0} / 2);
@@ -285,7 +289,7 @@ TEST(ClientTimer, AStopShortensIdlingAndNeverLengthensIt) {
   bench.timer.cap_idle(bench.now() + seconds(100));
   expect_within_a_period(bench.until_run_out(), seconds(1));
   Bench receiving(with_rate(0));
-  receiving.timer.stamp_request(receiving.now());
+  receiving.begin();
   receiving.run(ClientClock::head);
   receiving.timer.cap_idle(receiving.now() + seconds(1));
   expect_within_a_period(receiving.until_run_out(), seconds(60));
@@ -301,7 +305,7 @@ TEST(ClientTimer, NoClockNeverRunsOut) {
 
 TEST(ClientTimer, AgeIsToldFromTheClocksFirstEvent) {
   Bench bench;
-  bench.timer.stamp_request(bench.now());
+  bench.begin();
   bench.run(ClientClock::head);
   bench.pass(seconds(3));
   bench.run(ClientClock::receive);

@@ -59,12 +59,11 @@ bool Exchange::tunnel_alive() {
 
 // Client to upstream. True if something was moved.
 bool Exchange::tunnel_up() {
-  std::string& pending = session_->pending();
   if (client_finished_ || !upstream_out_.empty()) return false;
-  if (!pending.empty()) {
-    record.request_bytes += pending.size();
-    upstream_out_.tail().append(pending);
-    pending.clear();
+  if (!rest.empty()) {
+    record.request_bytes += rest.size();
+    upstream_out_.tail().append(rest);
+    rest.clear();
     return true;
   }
   if (!session_->stream().readable()) return false;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/intrusive_list.h"
+#include "base/recycled.h"
 #include "io/runnable.h"
 #include "io/stream.h"
 #include "io/wheel.h"
@@ -15,9 +16,14 @@ namespace hushgate::upstream {
 class Endpoint;
 struct ConnectionTag {};
 
+// An unsafe request has a connection of its own: their memory is used again.
+inline constexpr std::size_t kMaxSpareConnections = 256;
+
 // Its stream's owner is whoever's turn it is: an exchange while `active`, the connection itself
 // otherwise.
-class Connection final : public io::Runnable, public ListNode<ConnectionTag> {
+class Connection final : public io::Runnable,
+                         public ListNode<ConnectionTag>,
+                         public Recycled<Connection, kMaxSpareConnections> {
  public:
   enum class State : std::uint8_t {
     active,  // an exchange holds it
