@@ -132,13 +132,6 @@ constexpr std::array kSchema{
         .field = in<Config, &Config::access_log>,
         .absent = "true"},
 
-    group("log", "what is written to standard error"),
-    Key{.path = "log.access",
-        .kind = Kind::boolean,
-        .meaning = "a line for each exchange",
-        .field = in<Config, &Config::access_log>,
-        .absent = "true"},
-
     group("client", "the side of the clients"),
     choice("client.halfClose", kHalfCloses, in<Config, &Config::client, &Client::half_close>,
            "what a FIN after a whole request means: auto serves it if it came at once and takes a "
