@@ -95,7 +95,7 @@ class SocketAddress {
   static SocketAddress unix_socket(std::string path);
 
   const IpPort* ip() const { return std::get_if<IpPort>(&value_); }  // null: a UNIX socket
-  const std::string* unix_path() const {  // null: IP
+  const std::string* unix_path() const {                             // null: IP
     const Path* path = std::get_if<Path>(&value_);
     return path == nullptr ? nullptr : path->get();
   }
