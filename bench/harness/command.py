@@ -18,10 +18,10 @@ from .cases.streams import streams
 from .field import Field
 from .offer import offer_of
 from .peers import peers_of
+from .machine import QUIET_CORES
 from .profile import FULL, QUICK
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-_QUIET = 0.1  # cores
 CASES = {
     "get": (get, "GET kept alive on both sides: connections x sizes of answers"),
     "post": (post, "POST, a new upstream connection each"),
@@ -116,30 +116,25 @@ def _measure(asked, place):
     for sentence in offer.sentences:
         field.note(sentence)
     run = Run(field, profile)
-    _look_for_others(field, "began")
     names = asked.case or [name for name in CASES if not (asked.quick and name == "micro")]
-    results, begun = [], time.monotonic()
+    results, begun, others_used = [], time.monotonic(), {}
     for name in CASES:
         if name not in names:
             continue
-        since = time.monotonic()
+        since, meanwhile = time.monotonic(), machine.Others()
         print(f"== {name}: {CASES[name][1]}", flush=True)
         for result in CASES[name][0](run):
             print(show.result(result.as_json()), flush=True)
             results.append(result.as_json())
+        others_used[name] = round(meanwhile.cores(), 2)
+        if others_used[name] > QUIET_CORES:
+            print(f"  ! not quiet: others used {others_used[name]:.1f} cores meanwhile; do not quote this", flush=True)
         print(f"   ({time.monotonic() - since:.0f} s)", flush=True)
-    _look_for_others(field, "ended")
     print(f"== all of it: {time.monotonic() - begun:.0f} s")
     return {"machine": machine.facts(), "profile": vars(profile), "core": asked.core, "descriptors": descriptors,
             "shared": core == others, "cases": names, "notes": field.faults,
             "peers": {name: {"version": peer.version, "kind": peer.kind} for name, peer in peers.items()},
-            "silenced": offer.can_silence, "results": results}
-
-
-def _look_for_others(field, when):
-    busy = machine.busy()
-    if busy > _QUIET:
-        field.note(f"the machine was not quiet when the run {when}: others used {busy:.1f} cores")
+            "silenced": offer.can_silence, "others": others_used, "results": results}
 
 
 def _keep(outcome, kept):
@@ -150,6 +145,7 @@ def _keep(outcome, kept):
         if same:
             outcome["results"] += [result for result in before["results"] if result["case"] not in outcome["cases"]]
             outcome["notes"] = list(dict.fromkeys(outcome["notes"] + before["notes"]))
+            outcome["others"] = {**before.get("others", {}), **outcome["others"]}
             outcome["cases"] = [name for name in CASES if name in outcome["cases"] + before["cases"]]
             outcome["results"].sort(key=lambda result: list(CASES).index(result["case"]))
     kept.write_text(json.dumps(outcome, indent=1), encoding="utf-8")

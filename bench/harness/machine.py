@@ -30,15 +30,27 @@ def facts():
     }
 
 
-def busy(seconds=1.0):
-    """How much of all cores was used by whomever, as a part of one core. Called when we do nothing ourselves."""
-    def used():
+QUIET_CORES = 0.15  # used by others, from which on figures are not to be trusted
+
+
+class Others:
+    """How much of the machine others use meanwhile: all that was busy, less what we and all that we started used.
+
+    Read when every program of ours has ended, so that it counts among our children."""
+
+    def __init__(self):
+        self._begun, self._before = time.monotonic(), self._foreign_seconds()
+
+    def cores(self):
+        seconds = max(time.monotonic() - self._begun, 0.1)
+        return max(self._foreign_seconds() - self._before, 0) / seconds
+
+    @staticmethod
+    def _foreign_seconds():
         with open("/proc/stat", encoding="ascii") as file:
-            words = list(map(int, file.readline().split()[1:]))
-        return sum(words) - words[3] - words[4]
-    before = used()
-    time.sleep(seconds)
-    return (used() - before) / os.sysconf("SC_CLK_TCK") / seconds
+            words = list(map(int, file.readline().split()[1:9]))
+        busy = (sum(words) - words[3] - words[4]) / os.sysconf("SC_CLK_TCK")
+        return busy - sum(os.times()[:4])
 
 
 def version(argv, pattern):

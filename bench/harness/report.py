@@ -3,6 +3,7 @@
 import re
 
 from . import charts, figures, show, targets
+from .machine import QUIET_CORES
 from .words import ABOUT, CASES, NOTES
 
 _NAMES = {"get": "GET, kept alive on both sides", "post": "POST, a new upstream connection each",
@@ -41,6 +42,11 @@ def _head(outcome):
     ours = next((peer["version"] for peer in outcome["peers"].values() if peer["kind"] == "ours"), "?")
     quick = "" if profile["name"] == "full" else \
         "\n\n**This was a quick look (`--quick`): few and short rounds. Its figures are rough.**"
+    loud = {case: cores for case, cores in outcome.get("others", {}).items() if cores > QUIET_CORES}
+    if loud:
+        cases = ", ".join(f"{case} {cores:.1f}" for case, cores in loud.items())
+        quick += (f"\n\n**The machine was not quiet: others used so many cores meanwhile: {cases}. Do not quote these figures: "
+                  "ratios move too, as far as was seen in favour of io_uring.**")
     return f"""# Benchmarks
 
 Written by `./dev bench --write`; do not edit it here. `./dev bench` measures again, in about 20 minutes (`--quick`: 3);

@@ -4,7 +4,7 @@ ABOUT = """## How it is measured
 
 - **One core, side by side, in turns.** Gateway, load and upstream are pinned to one core with one worker each, so that nothing
   hides in another core's idle time. The participants take turns, every round begins with another one, and ratios are
-  taken within a round: what the machine did meanwhile happened to all.
+  taken within a round: what the machine did meanwhile happened to all, though not at the same price.
 - **CPU per operation** is what all processes and threads of a gateway used (`schedstat`, nanoseconds), divided by the
   answers of that time. It is read while the load stands still, before and after. How it divides into user and system
   is sampled by the kernel's tick, and is rough.
@@ -48,4 +48,5 @@ NOTES = """## What these figures are not
 
 A gateway's figures on loopback say what it adds, not what a network would show. On few cores, and where other guests share the
 machine, absolute figures move by tens of per cent from day to day; ratios within a run move less, and their spread is
-shown. Measure on yours."""
+shown. They move all the same, and a narrow spread is no proof: a machine that is busy throughout costs some participants more than others.
+The harness measures what others use, and says so at the top. Measure on yours."""
