@@ -215,6 +215,38 @@ TEST_P(ContractAccept, WhenSomethingWasFreedItGoesOnAtOnce) {
   EXPECT_EQ(acceptor.shortages, 1);
 }
 
+TEST_P(ContractAccept, AClosedStreamsDescriptorIsFreeAtOnce) {
+  for (const CloseHow how : {CloseHow::fin, CloseHow::reset}) {
+    const auto listener = bench().listen(Window::usual);
+    const SocketAddress address = listener->address();
+    Owner owner;
+    Pair pair = accept_pair(&owner);
+    quiet_turns(2);
+    bench().exhaust_descriptors();
+    EXPECT_FALSE(loop().backend().connect(address, {}, nullptr).has_value());
+    close(std::move(pair.stream), how);
+    EXPECT_TRUE(loop().backend().connect(address, {}, nullptr).has_value());
+    bench().restore_descriptors();
+  }
+}
+
+TEST_P(ContractAccept, WithoutDescriptorsAnEmptyQueueDoesNotSpin) {
+  Acceptor acceptor;
+  const auto listener = listen(acceptor);
+  const auto peer = bench().connect(listener->address(), Window::usual);
+  acceptor.on_accept = [&] { bench().exhaust_descriptors(); };
+  ASSERT_TRUE(turn_until([&] { return acceptor.streams.size() == 1; }));
+  quiet_turns(3);
+  const Time before = loop().backend().now();
+  quiet_turns(5);
+  EXPECT_GE(loop().backend().now() - before, Ms(25));
+  EXPECT_EQ(acceptor.shortages, 0);
+  bench().restore_descriptors();
+  const auto next = bench().connect(listener->address(), Window::usual);
+  acceptor.on_accept = nullptr;
+  EXPECT_TRUE(turn_until([&] { return acceptor.streams.size() == 2; }));
+}
+
 TEST_P(ContractAccept, DrainAndCloseTakesWhatIsQueuedAndNothingAfter) {
   Acceptor acceptor;
   const auto listener = listen(acceptor);

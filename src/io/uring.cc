@@ -98,7 +98,7 @@ void UringBackend::work_off(const Record& record, ReadyList& ready) {
     if ((record.flags & IORING_CQE_F_MORE) == 0) arm_wake();
     return;
   }
-  if (kind == UringKind::accept) return on_accept(record, ready);
+  if (kind == UringKind::accept || kind == UringKind::queue) return on_listener(record, ready);
   UringStream& stream = streams_[record.token.slot];
   HG_ASSERT(stream.matches(record.token));  // slots are reclaimed when everything has completed
   if (!stream.on_completion(kind, record.result, record.flags, record.part)) return;
@@ -106,21 +106,24 @@ void UringBackend::work_off(const Record& record, ReadyList& ready) {
   if (owner != nullptr && !owner->linked()) ready.push_back(*owner);
 }
 
-void UringBackend::on_accept(const Record& record, ReadyList& ready) {
+void UringBackend::on_listener(const Record& record, ReadyList& ready) {
+  const bool accept = record.token.kind == static_cast<std::uint8_t>(UringKind::accept);
   if ((record.flags & IORING_CQE_F_MORE) == 0) --accepts_submitted_;
   for (UringListener* listener : listeners_) {
     if (listener->id() != record.token.slot) continue;
-    if (listener->on_completion(record.result, record.flags) && !listener->linked()) {
-      ready.push_back(*listener);
-    }
+    const bool work = accept ? listener->on_accept(record.result, record.flags)
+                             : listener->on_queue(record.result);
+    if (work && !listener->linked()) ready.push_back(*listener);
     return;
   }
-  if (record.result >= 0) Descriptor(record.result).close();  // its listener is gone
+  if (accept && record.result >= 0) Descriptor(record.result).close();  // its listener is gone
 }
 
 void UringBackend::work_off_records(ReadyList& ready) {
   for (const Record& record : records_) {
-    if (UringStream* stream = find(record.token)) stream->recorded = false;
+    if (is_of_stream(static_cast<UringKind>(record.token.kind))) {
+      streams_[record.token.slot].recorded = false;
+    }
     work_off(record, ready);
   }
   records_.clear();
@@ -171,10 +174,7 @@ void UringBackend::fetch() {
   ring_.for_each_completion([&](const io_uring_cqe& cqe) {
     records_.push_back(take_out(cqe));
     const Token& token = records_.back().token;
-    const auto kind = static_cast<UringKind>(token.kind);
-    const bool of_stream =
-        kind != UringKind::wake && kind != UringKind::accept && kind != UringKind::cancel;
-    if (of_stream) streams_[token.slot].recorded = true;
+    if (is_of_stream(static_cast<UringKind>(token.kind))) streams_[token.slot].recorded = true;
   });
 }
 
@@ -184,9 +184,7 @@ void UringBackend::collect_for(const Token& token) {
   bool told = false;
   for (Record& record : records_) {
     const auto kind = static_cast<UringKind>(record.token.kind);
-    const bool own = kind != UringKind::wake && kind != UringKind::accept &&
-                     kind != UringKind::cancel && kind != UringKind::none;
-    if (!own || record.token.slot != token.slot) continue;
+    if (!is_of_stream(kind) || record.token.slot != token.slot) continue;
     record.token.kind = static_cast<std::uint8_t>(UringKind::none);
     told = stream.on_completion(kind, record.result, record.flags, record.part) || told;
   }
@@ -246,7 +244,9 @@ void UringBackend::leave() {
   const auto kind = static_cast<std::uint8_t>(UringKind::cancel);
   ring_.cancel(own_token(UringKind::wake), kind);
   for (UringListener* listener : listeners_) {
-    ring_.cancel(own_token(UringKind::accept, listener->id()), kind);
+    for (const UringKind awaits : {UringKind::accept, UringKind::queue}) {
+      ring_.cancel(own_token(awaits, listener->id()), kind);
+    }
   }
   for (std::uint32_t slot = 0; slot < streams_.capacity(); ++slot) streams_[slot].cancel_all();
   while (anything_submitted()) enter(Clock::now() + std::chrono::milliseconds(100), nobody);
@@ -301,17 +301,29 @@ Result<std::unique_ptr<Listener>> UringBackend::listen(const SocketAddress& addr
   return listener;
 }
 
-void UringBackend::arm(UringListener& listener) {
+namespace {
+
+UringKind kind_of(UringAwaits what) {
+  return what == UringAwaits::connections ? UringKind::accept : UringKind::queue;
+}
+
+}  // namespace
+
+void UringBackend::arm(UringListener& listener, UringAwaits what) {
   if (left_) return;
-  io_uring_sqe& sqe = ring_.prepare(own_token(UringKind::accept, listener.id()));
-  io_uring_prep_multishot_accept(&sqe, listener.fd(), nullptr, nullptr,
-                                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+  io_uring_sqe& sqe = ring_.prepare(own_token(kind_of(what), listener.id()));
+  if (what == UringAwaits::connections) {
+    io_uring_prep_multishot_accept(&sqe, listener.fd(), nullptr, nullptr,
+                                   SOCK_NONBLOCK | SOCK_CLOEXEC);
+  } else {
+    io_uring_prep_poll_add(&sqe, listener.fd(), POLLIN);
+  }
   ++accepts_submitted_;
 }
 
-void UringBackend::disarm(UringListener& listener) {
+void UringBackend::disarm(UringListener& listener, UringAwaits what) {
   if (left_) return;
-  ring_.cancel(own_token(UringKind::accept, listener.id()),
+  ring_.cancel(own_token(kind_of(what), listener.id()),
                static_cast<std::uint8_t>(UringKind::cancel));
 }
 

@@ -65,7 +65,7 @@ class UringBackend final : public Backend, private UringHome, private UringListe
   void enter(Time until, ReadyList& ready);
   Record take_out(const io_uring_cqe& cqe);
   void work_off(const Record& record, ReadyList& ready);
-  void on_accept(const Record& record, ReadyList& ready);
+  void on_listener(const Record& record, ReadyList& ready);
   void work_off_records(ReadyList& ready);
   void tell_news(ReadyList& ready);
   void look_again();
@@ -94,8 +94,8 @@ class UringBackend final : public Backend, private UringHome, private UringListe
   void joined(std::uint32_t slot) override { joined_.push_back(slot); }
 
   // UringListenerHost
-  void arm(UringListener& listener) override;
-  void disarm(UringListener& listener) override;
+  void arm(UringListener& listener, UringAwaits what) override;
+  void disarm(UringListener& listener, UringAwaits what) override;
   void forget(UringListener& listener) override;
   void run_soon(UringListener& listener) override { run_soon_.push_back(&listener); }
   Descriptor take_recorded(UringListener& listener) override;

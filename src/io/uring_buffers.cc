@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/assert.h"
@@ -34,8 +35,14 @@ int UringBuffers::make(UringRing& ring, unsigned count, std::size_t size_bytes,
   incremental_ = features.incremental_buffers;
   memory_ = std::make_unique_for_overwrite<std::byte[]>(count * size_bytes);
   buffers_.resize(count);
-  for (std::uint32_t buffer = 0; buffer < count; ++buffer) offer(buffer);
+  while (offered_ < std::min(count, kFirst)) offer(offered_++);
   return 0;
+}
+
+void UringBuffers::grow() {
+  const auto most = static_cast<std::uint32_t>(buffers_.size());
+  const std::uint32_t more = std::min(most, 2 * offered_);
+  while (offered_ < more) offer(offered_++);
 }
 
 void UringBuffers::offer(std::uint32_t buffer) noexcept {

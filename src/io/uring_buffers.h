@@ -24,6 +24,11 @@ class UringBuffers {
   int make(UringRing& ring, unsigned count, std::size_t size_bytes, const UringFeatures& features);
 
   static constexpr std::uint16_t kGroup = 0;
+  // So many are offered at first. (Each gets its turn, so all that are offered become resident.)
+  static constexpr std::uint32_t kFirst = 4;
+
+  // A receive found none: more are offered from now on.
+  void grow();
 
   // The part that a completion with a buffer and `length` bytes speaks of; empty: there is none. To
   // be called for each one, in their order.
@@ -45,6 +50,7 @@ class UringBuffers {
   io_uring_buf_ring* ring_ = nullptr;
   std::size_t ring_bytes_ = 0;
   int mask_ = 0;
+  std::uint32_t offered_ = 0;  // the first ones, of buffers_
   std::unique_ptr<std::byte[]> memory_;
   std::vector<Buffer> buffers_;
 };

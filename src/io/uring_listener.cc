@@ -37,32 +37,45 @@ UringListener::~UringListener() {
   host_.forget(*this);
 }
 
-bool UringListener::on_completion(int result, std::uint32_t cqe_flags) {
-  if ((cqe_flags & IORING_CQE_F_MORE) == 0) submitted_ = false;
+bool UringListener::on_accept(int result, std::uint32_t cqe_flags) {
+  if ((cqe_flags & IORING_CQE_F_MORE) == 0) submitted_ = UringAwaits::nothing;
   if (result >= 0) accepted_.emplace_back(result);
   if (result < 0 && result != -ECANCELED && state_ == State::listening) {
-    shortage_ = shortage_ || classify_accept(-result) == AcceptFailure::shortage;
+    one_by_one_ = one_by_one_ || classify_accept(-result) == AcceptFailure::shortage;
   }
+  return ended();
+}
+
+bool UringListener::on_queue(int result) {
+  submitted_ = UringAwaits::nothing;
+  one_by_one_ = result >= 0;
+  return ended();
+}
+
+bool UringListener::ended() {
   if (state_ != State::listening) return false;
-  if (!submitted_ && !shortage_) {
-    submitted_ = true;
-    host_.arm(*this);
-  }
-  return shortage_ || !accepted_.empty();
+  if (!one_by_one_) await(UringAwaits::connections);
+  return one_by_one_ || !accepted_.empty();
+}
+
+void UringListener::await(UringAwaits what) {
+  if (submitted_ != UringAwaits::nothing) return;
+  submitted_ = what;
+  host_.arm(*this, what);
 }
 
 void UringListener::pause() {
   if (state_ != State::listening) return;
   state_ = State::paused;
   unlink();
-  if (submitted_) host_.disarm(*this);
+  if (submitted_ != UringAwaits::nothing) host_.disarm(*this, submitted_);
 }
 
 void UringListener::resume() {
   if (state_ != State::paused) return;
   state_ = State::listening;
-  shortage_ = false;
-  if (!std::exchange(submitted_, true)) host_.arm(*this);
+  one_by_one_ = false;
+  await(UringAwaits::connections);
   if (!accepted_.empty()) host_.run_soon(*this);
 }
 
@@ -81,10 +94,15 @@ void UringListener::hand_over_completed() {
 
 void UringListener::run() {
   hand_over_completed();
-  if (!shortage_ || state_ != State::listening) return;
-  shortage_ = false;
-  if (anyone_queued(fd_.get()) && !handler_.out_of_descriptors()) return pause();
-  if (state_ == State::listening && !std::exchange(submitted_, true)) host_.arm(*this);
+  for (int i = 0; one_by_one_ && state_ == State::listening; ++i) {
+    if (i == kMaxAcceptsPerTurn) return host_.run_soon(*this);
+    const Step step = accept_one();
+    if (step == Step::more) continue;
+    one_by_one_ = false;
+    if (state_ != State::listening) return;
+    if (step == Step::shortage) return pause();
+    await(step == Step::no_room ? UringAwaits::a_queue : UringAwaits::connections);
+  }
 }
 
 void UringListener::drain_and_close() {
@@ -96,7 +114,7 @@ void UringListener::drain_and_close() {
   }
   hand_over_completed();
   for (int i = 0; i <= backlog_; ++i) {
-    if (accept_one() == Step::stop) break;
+    if (accept_one() != Step::more) break;
   }
   ::shutdown(fd_.get(), SHUT_RDWR);
   fd_.close();
@@ -111,8 +129,9 @@ UringListener::Step UringListener::accept_one() {
   const AcceptFailure failure = classify_accept(errno);
   HG_ASSERT(failure != AcceptFailure::broken);
   if (failure == AcceptFailure::connection) return Step::more;
-  if (failure == AcceptFailure::nothing_queued || !anyone_queued(fd_.get())) return Step::stop;
-  return handler_.out_of_descriptors() ? Step::more : Step::stop;
+  if (failure == AcceptFailure::nothing_queued) return Step::empty;
+  if (!anyone_queued(fd_.get())) return Step::no_room;
+  return handler_.out_of_descriptors() ? Step::more : Step::shortage;
 }
 
 }  // namespace hushgate::io

@@ -30,7 +30,7 @@ void UringStream::open(UringHome& home, std::uint32_t slot, Descriptor fd, Socke
   peer_ = std::move(peer);
   owner_ = owner;
   error_ = 0;
-  hung_up_ = unread_dropped_ = recorded = false;
+  hung_up_ = recorded = false;
   state_ = State::open;
   flags_ = start == ConnectStart::pending ? kConnecting : kWritable;
   home_->touch(slot_);
@@ -88,7 +88,6 @@ bool UringStream::on_receive(int result, std::uint32_t cqe_flags, MutableBytes p
     const std::uint32_t buffer = cqe_flags >> IORING_CQE_BUFFER_SHIFT;
     if (state_ != State::open || failed()) {
       home_->buffers().give_back(buffer);
-      unread_dropped_ = true;
       return false;
     }
     home_->store().push(inbox_, buffer, part);
@@ -101,7 +100,8 @@ bool UringStream::on_receive(int result, std::uint32_t cqe_flags, MutableBytes p
     flags_ |= kReadAll | kPeerFinished | kReadable;
     return true;
   }
-  // ENOBUFS: every buffer is lent or was filled in this turn; it is armed again when they are back.
+  // Every buffer is lent or was filled in this turn; it is armed again when they are back.
+  if (result == -ENOBUFS) home_->buffers().grow();
   if (result == -ECANCELED || result == -ENOBUFS || result == -EAGAIN) return false;
   return set_failed(-result);
 }
@@ -264,6 +264,7 @@ void UringStream::set_keep_alive(const KeepAlive& keep_alive) {
 void UringStream::close(CloseHow how) {
   HG_ASSERT(state_ == State::open);
   owner_ = nullptr;
+  if (how == CloseHow::fin && receive_ == Submitted::yes) home_->fetch();
   if (recorded) home_->collect_for(token(UringKind::none));
   const bool unread = !inbox_.empty();
   home_->store().clear(inbox_);
@@ -275,6 +276,8 @@ void UringStream::close(CloseHow how) {
   if (anything_submitted()) send_fin_when_sent();
   cancel(UringKind::receive, receive_);
   cancel(UringKind::poll, poll_);
+  // Operations hold the socket by themselves until they have ended; the descriptor is free at once.
+  if (waiting() == 0) fd_.close();
   if (waiting() > 0) home_->finishing(token(UringKind::none));
   home_->touch(slot_);
   join_if_ended();
@@ -285,7 +288,6 @@ void UringStream::give_up() {
   join_if_ended();
 }
 
-// The descriptor is free at once, although operations may still hold the socket.
 void UringStream::abort() {
   state_ = State::aborted;
   drop_unsent();
@@ -303,7 +305,6 @@ void UringStream::abort() {
 void UringStream::join_if_ended() {
   if (state_ != State::finishing && state_ != State::aborted) return;
   if (anything_submitted() || waiting() > 0) return;
-  if (fd_.valid() && unread_dropped_) reset_on_close(fd_.get());
   fd_.close();
   state_ = State::joined;
   home_->joined(slot_);

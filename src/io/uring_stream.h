@@ -16,18 +16,23 @@
 
 namespace hushgate::io {
 
+// What an operation is, in its token. From receive to connect: a stream's.
 enum class UringKind : std::uint8_t {
   none,      // a completion that was seen already
-  wake,      //
-  accept,    //
-  receive,   //
-  send_now,  // of the outbox: has ended when the submission returns, and tells only what it could
-             // not send
+  wake,      // the poll that wake() answers
+  accept,    // a listener's
+  queue,     // a listener's poll
+  receive,   // multishot
+  send_now,  // of the outbox: over when the submission returns; tells only what could not be sent
   send,      // of a block: waits for room
-  poll,      //
-  connect,   //
+  poll,      // for an end that no receive would show
+  connect,   // a poll for the end of connecting
   cancel,
 };
+
+inline bool is_of_stream(UringKind kind) {
+  return kind >= UringKind::receive && kind <= UringKind::connect;
+}
 
 // What a stream needs of its backend.
 class UringHome {
@@ -173,8 +178,6 @@ class UringStream final : public Stream {
   Submitted poll_ = Submitted::no;
   Submitted connect_ = Submitted::no;  // a poll for the end of connecting
   bool hung_up_ = false;               // both directions have ended: nothing to poll for
-  // Bytes came for a stream that was closed in order: it ends in a reset.
-  bool unread_dropped_ = false;
   UringInbox inbox_;
   UringOutbox::Part part_;
   // What the socket had no room for; while there is such, nothing more is accepted.
