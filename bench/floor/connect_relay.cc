@@ -16,7 +16,6 @@ namespace hushgate::bench {
 namespace {
 
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLRDHUP | EPOLLET;
-constexpr int kEvents = 512;
 
 struct End {
   int fd = -1;
@@ -29,21 +28,13 @@ class Relay {
   explicit Relay(std::uint16_t upstream) : upstream_(upstream) {}
 
   [[noreturn]] void run() {
-    const int listener = listen_and_say();
-    poller_.add(listener, EPOLLIN, nullptr);
-    std::array<epoll_event, kEvents> events{};
-    for (;;) {
-      const std::size_t count = poller_.wait(events.data(), kEvents, kNoLimit);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (events[i].data.ptr == nullptr) {
-          accept_all(listener);
-        } else {
-          step(*static_cast<End*>(events[i].data.ptr));
-        }
-      }
-      for (End* const gone : gone_) delete gone;
-      gone_.clear();
-    }
+    serve_events(
+        poller_, [this](int listener) { accept_all(listener); },
+        [this](void* data, std::uint32_t) { step(*static_cast<End*>(data)); },
+        [this] {
+          for (End* const gone : gone_) delete gone;
+          gone_.clear();
+        });
   }
 
  private:

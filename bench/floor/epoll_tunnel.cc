@@ -16,7 +16,6 @@ namespace hushgate::bench {
 namespace {
 
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-constexpr int kEvents = 512;
 
 struct End {
   int fd = -1;
@@ -31,21 +30,13 @@ class Tunnels {
   explicit Tunnels(std::uint16_t upstream) : upstream_(upstream) {}
 
   [[noreturn]] void run() {
-    const int listener = listen_and_say();
-    poller_.add(listener, EPOLLIN, nullptr);
-    std::array<epoll_event, kEvents> events{};
-    for (;;) {
-      const std::size_t count = poller_.wait(events.data(), kEvents, kNoLimit);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (events[i].data.ptr == nullptr) {
-          accept_all(listener);
-        } else {
-          step(*static_cast<End*>(events[i].data.ptr), events[i].events);
-        }
-      }
-      for (End* const gone : gone_) delete gone;
-      gone_.clear();
-    }
+    serve_events(
+        poller_, [this](int listener) { accept_all(listener); },
+        [this](void* data, std::uint32_t events) { step(*static_cast<End*>(data), events); },
+        [this] {
+          for (End* const gone : gone_) delete gone;
+          gone_.clear();
+        });
   }
 
  private:

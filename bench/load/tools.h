@@ -4,6 +4,7 @@
 
 #include <sys/epoll.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -61,5 +62,23 @@ class Poller {
 };
 
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+// Listens, says where, and answers events for ever: the listener's with `accept(listener)`, all
+// others with `step(data, events)`, and a round of them with `after()`.
+template <typename Accept, typename Step, typename After>
+[[noreturn]] void serve_events(const Poller& poller, Accept accept, Step step, After after) {
+  constexpr int kEvents = 512;
+  const int listener = listen_and_say();
+  poller.add(listener, EPOLLIN, nullptr);
+  std::array<epoll_event, kEvents> events{};
+  for (;;) {
+    const std::size_t count = poller.wait(events.data(), kEvents, kNoLimit);
+    for (std::size_t i = 0; i < count; ++i) {
+      void* const data = events[i].data.ptr;
+      data == nullptr ? accept(listener) : step(data, events[i].events);
+    }
+    after();
+  }
+}
 
 }  // namespace hushgate::bench

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -24,7 +23,6 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 262'144;
 constexpr std::size_t kOneSendBytes = 65'536;  // an answer up to this size is kept with its head
-constexpr int kEvents = 512;
 
 struct Connection {
   int fd = -1;
@@ -45,20 +43,10 @@ class Upstream {
   }
 
   [[noreturn]] void run() {
-    const int listener = listen_and_say();
-    poller_.add(listener, EPOLLIN, nullptr);
-    std::array<epoll_event, kEvents> events{};
-    for (;;) {
-      const std::size_t count = poller_.wait(events.data(), kEvents, kNoLimit);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (events[i].data.ptr == nullptr) {
-          accept_all(listener);
-        } else {
-          step(*static_cast<Connection*>(events[i].data.ptr), events[i].events);
-        }
-      }
-      gone_.clear();
-    }
+    serve_events(
+        poller_, [this](int listener) { accept_all(listener); },
+        [this](void* data, std::uint32_t events) { step(*static_cast<Connection*>(data), events); },
+        [this] { gone_.clear(); });
   }
 
  private:

@@ -41,16 +41,26 @@ void pool_take_and_put(benchmark::State& state) {
   }
 }
 
+// Deadlines of `count` clients, spread over the second behind `due`.
+class IdleClients {
+ public:
+  IdleClients(io::Wheel& wheel, io::Runnable& owner, std::int64_t count, Time due) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      deadlines_.push_back(std::make_unique<io::Deadline>(owner));
+      wheel.set(*deadlines_.back(), due + Ms{i % 1'000});
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<io::Deadline>> deadlines_;
+};
+
 // A request's deadlines: set, moved, cleared, among those of many idle clients.
 void wheel_set_and_clear(benchmark::State& state) {
   upstream::testing::Bench bench;
   io::Wheel wheel(bench.loop, kSweepPeriod);
   Owner owner;
-  std::vector<std::unique_ptr<io::Deadline>> idle;
-  for (std::int64_t i = 0; i < state.range(0); ++i) {
-    idle.push_back(std::make_unique<io::Deadline>(owner));
-    wheel.set(*idle.back(), bench.now() + kIdleTimeout + Ms{i % 1'000});
-  }
+  const IdleClients idle(wheel, owner, state.range(0), bench.now() + kIdleTimeout);
   io::Deadline deadline(owner);
   for (auto _ : state) {
     wheel.set(deadline, bench.now() + kIdleTimeout);
@@ -64,11 +74,7 @@ void sweep(benchmark::State& state) {
   upstream::testing::Bench bench;
   io::Wheel wheel(bench.loop, kSweepPeriod);
   Owner owner;
-  std::vector<std::unique_ptr<io::Deadline>> idle;
-  for (std::int64_t i = 0; i < state.range(0); ++i) {
-    idle.push_back(std::make_unique<io::Deadline>(owner));
-    wheel.set(*idle.back(), bench.now() + std::chrono::hours(1'000) + Ms{i % 1'000});
-  }
+  const IdleClients idle(wheel, owner, state.range(0), bench.now() + std::chrono::hours(1'000));
   for (auto _ : state) bench.run_for(kSweepPeriod);
 }
 
