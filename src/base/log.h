@@ -1,5 +1,5 @@
 // The log: lines to standard error, as JSON for machines or readable for a terminal. A worker
-// formats lines into its own buffer and hands them over at the end of a turn; one thread of the
+// formats lines into its own buffer and hands them over together; one thread of the
 // sink writes them, so that a slow reader of standard error never holds up a worker. When it cannot
 // keep up, the oldest lines are dropped and counted.
 #pragma once
@@ -35,7 +35,8 @@ class LogSink {
   virtual std::uint64_t dropped() const = 0;  // batches lost so far
 };
 
-// Standard error through a queue of kLogQueue batches and a thread of its own.
+// Standard error through a queue of kLogQueue batches, each of some 128 KiB at most, and a thread
+// of its own.
 inline constexpr std::size_t kLogQueue = 128;
 inline constexpr Ms kLogFlushAtStop{1'000};
 class StderrSink final : public LogSink {
@@ -88,7 +89,7 @@ class LogBuffer {
 
  private:
   friend class LogLine;
-  static constexpr std::size_t kFlushBytes = 32'768;
+  static constexpr std::size_t kFlushBytes = 131'072;
 
   void put_time(Duration since_epoch);
 

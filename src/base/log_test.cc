@@ -131,7 +131,7 @@ TEST(Log, ABusyTurnDoesNotLetTheBufferGrowWithoutEnd) {
   Lines lines;
   LogBuffer log(lines, LogFormat::json, kOffset);
   const std::string value(1'000, 'x');
-  for (int i = 0; i < 40; ++i) log.line(kNow, LogLevel::info, "e").text("v", value);
+  for (int i = 0; i < 140; ++i) log.line(kNow, LogLevel::info, "e").text("v", value);
   EXPECT_GE(lines.writes, 1);
   EXPECT_TRUE(lines.text.ends_with("}\n"));
 }

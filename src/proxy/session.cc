@@ -143,6 +143,7 @@ void Session::retire_exchange() {
   if (!exchange_) return;
   acknowledged_base_ += exchange_->client_accepted();
   timer_.use(context_.limits());
+  timer_.end_request();
   exchange_->reset();
   if (state_.conn == Conn::kept && !exchange_->rest.empty()) return;
   clear_warm(exchange_->rest);

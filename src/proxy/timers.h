@@ -70,12 +70,13 @@ class ClientTimer {
   }
 
   // The head's first byte has come. `request` is used for all clocks but idle, tunnel and linger,
-  // until the next request begins.
+  // until end_request().
   void begin_request(RequestClock& request, Time first_byte) {
     request = {};
     request.first_byte = first_byte;
     request_ = &request;
   }
+  void end_request() { request_ = nullptr; }
   void set_upload_rate(std::uint64_t bytes_per_second) { request_->upload_rate = bytes_per_second; }
   void count_body(std::uint64_t bytes) { request_->body_bytes += bytes; }
 
