@@ -46,7 +46,7 @@ def _head(outcome):
     if loud:
         cases = ", ".join(f"{case} {cores:.1f}" for case, cores in loud.items())
         quick += (f"\n\n**The machine was not quiet: others used so many cores meanwhile: {cases}. Do not quote these figures: "
-                  "ratios move too, as far as was seen in favour of io_uring.**")
+                  "ratios move too.**")
     return f"""# Benchmarks
 
 Written by `./dev bench --write`; do not edit it here. `./dev bench` measures again, in about 20 minutes (`--quick`: 3);
