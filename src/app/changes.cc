@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "config/fault.h"
@@ -15,7 +16,9 @@ namespace hushgate::app {
 namespace {
 
 using config::Config;
+using config::ListenAddress;
 using config::Route;
+using config::ServerCertificate;
 using config::Upstream;
 
 constexpr std::array<std::string_view, 6> kFixed{
@@ -27,14 +30,21 @@ class Differences {
     if (before != after) found_.push_back({std::move(key), std::move(before), std::move(after)});
   }
 
-  // The keys of `Owner` that the schema has, each under its name behind `prefix`.
+  // The keys of `Owner` that the schema has below `group`, with `prefix` in place of that.
   template <typename Owner>
-  void add_fields(const Owner& before, const Owner& after, const std::string& prefix) {
+  void add_fields(const Owner& before, const Owner& after, std::string_view group,
+                  const std::string& prefix) {
     for (const config::Key& key : config::schema()) {
-      const auto* field = std::get_if<config::Field<Owner>>(&key.field);
-      if (field == nullptr) continue;
-      const std::string name(prefix.empty() ? key.path : key.name());
-      add(prefix + name, shown(key, field->get(before)), shown(key, field->get(after)));
+      if (!key.path.starts_with(group)) continue;
+      const std::string name = prefix + std::string(key.path.substr(group.size()));
+      if (const auto* field = std::get_if<config::Field<Owner>>(&key.field)) {
+        add(name, shown(key, field->get(before)), shown(key, field->get(after)));
+      }
+      if constexpr (std::is_constructible_v<decltype(config::Key::field),
+                                            config::TextField<Owner>>) {
+        const auto* text = std::get_if<config::TextField<Owner>>(&key.field);
+        if (text != nullptr) add(name, shown(text->get(before)), shown(text->get(after)));
+      }
     }
   }
 
@@ -43,6 +53,9 @@ class Differences {
  private:
   static std::string shown(const config::Key& key, std::optional<std::uint64_t> value) {
     return value ? config::shown_value(key, *value) : std::string();
+  }
+  static std::string shown(const std::string& text) {
+    return text.empty() ? std::string() : config::quoted(text);
   }
 
   std::vector<Change> found_;
@@ -62,6 +75,56 @@ std::string listen_of(const Config& config) {
   return listed(config.listen, [](const config::ListenAddress& listen) { return listen.text; });
 }
 
+// A listener that both have, by its index in each.
+struct Pair {
+  std::size_t before;
+  std::size_t after;
+};
+
+// Those of one address (port 0) are paired in their order.
+std::vector<Pair> pairs(const std::vector<ListenAddress>& before,
+                        const std::vector<ListenAddress>& after) {
+  std::vector<Pair> all;
+  std::vector<bool> taken(after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    for (std::size_t j = 0; j < after.size(); ++j) {
+      const bool same =
+          before[i].address == after[j].address && before[i].family == after[j].family;
+      if (taken[j] || !same) continue;
+      taken[j] = true;
+      all.push_back({i, j});
+      break;
+    }
+  }
+  return all;
+}
+
+std::string certificates_of(const std::vector<ServerCertificate>& certificates) {
+  std::string out;
+  for (const ServerCertificate& each : certificates) {
+    if (!out.empty()) out += ", ";
+    out += config::quoted(each.certificate) + " with " + config::quoted(each.key);
+  }
+  return '[' + out + ']';
+}
+
+void add_tls(Differences& all, const Config& before, const Config& after) {
+  for (const Pair& pair : pairs(before.listen, after.listen)) {
+    const auto& old_tls = before.listen[pair.before].tls;
+    const auto& new_tls = after.listen[pair.after].tls;
+    if (!old_tls && !new_tls) continue;
+    const std::string key = "listen[" + before.listen[pair.before].text + "].tls";
+    const std::string was = old_tls ? certificates_of(old_tls->certificates) : std::string();
+    const std::string is = new_tls ? certificates_of(new_tls->certificates) : std::string();
+    if (!old_tls || !new_tls) {
+      all.add(key, was, is);
+      continue;
+    }
+    all.add(key + ".certificates", was, is);
+    all.add_fields(*old_tls, *new_tls, "listen[].tls.", key + '.');
+  }
+}
+
 std::string admin_of(const Config& config) {
   return config.admin ? config::quoted(config.admin->text) : std::string();
 }
@@ -77,7 +140,7 @@ std::string sources_of(const Upstream& upstream) {
 void add_upstream(Differences& all, const Upstream& before, const Upstream& after,
                   const std::string& key) {
   all.add(key + ".url", config::quoted(before.url), config::quoted(after.url));
-  all.add_fields(before, after, key + '.');
+  all.add_fields(before, after, "upstream.", key + '.');
   all.add(key + ".sourceAddresses", sources_of(before), sources_of(after));
 }
 
@@ -89,7 +152,7 @@ struct RouteOf {
 void add_route(Differences& all, const RouteOf& before, const RouteOf& after,
                const std::string& key) {
   all.add(key + ".upstream", before.upstream, after.upstream);
-  all.add_fields(before.route, after.route, key + '.');
+  all.add_fields(before.route, after.route, "routes[].", key + '.');
 }
 
 std::map<std::string, Upstream> upstreams_of(const Config& config) {
@@ -136,7 +199,8 @@ std::vector<Change> changes(const Config& before, const Config& after) {
   Differences all;
   all.add("listen", listen_of(before), listen_of(after));
   all.add("admin", admin_of(before), admin_of(after));
-  all.add_fields(before, after, "");
+  add_tls(all, before, after);
+  all.add_fields(before, after, "", "");
   all.add("client.trustedProxies", proxies_of(before), proxies_of(after));
   add_each(
       all, upstreams_of(before), upstreams_of(after),
@@ -154,7 +218,10 @@ bool needs_restart(const Change& change) {
 }
 
 Config without_restart(const Config& running, Config wanted) {
-  wanted.listen = running.listen;
+  std::vector<ListenAddress> listen = running.listen;
+  const std::vector<Pair> staying = pairs(running.listen, wanted.listen);
+  for (const Pair& pair : staying) listen[pair.before].tls = wanted.listen[pair.after].tls;
+  wanted.listen = std::move(listen);
   wanted.admin = running.admin;
   wanted.workers = running.workers;
   wanted.backend = running.backend;

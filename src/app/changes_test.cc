@@ -82,5 +82,58 @@ TEST(Changes, WhatIsMadeAtTheStartKeepsItsValue) {
               ElementsAre(Change{"limits.graceMs", "30000", "3"}));
 }
 
+constexpr const char* kSecure = R"({
+  "listen": [":1", {"address": ":2",
+                    "tls": {"certificates": [{"certificate": "/a", "key": "/k"}]}}],
+  "upstreams": {"a": {"url": "https://a", "tls": {"ca": "/ca"}}}})";
+
+TEST(Changes, CertificatesOfAListenerThatStaysNeedNoRestart) {
+  const char* const wanted = R"({
+    "listen": [":1", {"address": "*:2", "tls": {
+      "certificates": [{"certificate": "/b", "key": "/k"}, {"certificate": "/a", "key": "/k"}],
+      "minVersion": "1.3", "clientCertificates": "optional", "clientCa": "/ca"}}],
+    "upstreams": {"a": "https://a"}})";
+  const std::vector<Change> all = changes(load(kSecure), load(wanted));
+  EXPECT_THAT(all,
+              ElementsAre(Change{"listen", R"([":1", ":2"])", R"([":1", "*:2"])"},
+                          Change{"listen[:2].tls.certificates", R"(["/a" with "/k"])",
+                                 R"(["/b" with "/k", "/a" with "/k"])"},
+                          Change{"listen[:2].tls.minVersion", R"("1.2")", R"("1.3")"},
+                          Change{"listen[:2].tls.clientCertificates", R"("off")", R"("optional")"},
+                          Change{"listen[:2].tls.clientCa", "", R"("/ca")"},
+                          Change{"upstreams.a.tls.ca", R"("/ca")", ""}));
+  for (const Change& change : all) EXPECT_EQ(needs_restart(change), change.key == "listen");
+}
+
+TEST(Changes, ListenersKeepTheirAddressesAndTakeTheTlsThatIsWanted) {
+  const config::Config running = load(kSecure);
+  const config::Config wanted = load(R"({
+    "listen": [{"address": ":3", "tls": {"certificates": [{"certificate": "/c", "key": "/c"}]}},
+               {"address": ":1", "tls": {"certificates": [{"certificate": "/d", "key": "/d"}]}}],
+    "upstreams": {"a": {"url": "https://a", "tls": {"ca": "/ca"}}}})");
+  const config::Config next = without_restart(running, wanted);
+  ASSERT_EQ(next.listen.size(), 2U);
+  EXPECT_EQ(next.listen[0].text, ":1");
+  EXPECT_EQ(next.listen[0].tls, wanted.listen[1].tls);
+  EXPECT_EQ(next.listen[1], running.listen[1]);
+  EXPECT_THAT(changes(running, next),
+              ElementsAre(Change{"listen[:1].tls", "", R"(["/d" with "/d"])"}));
+  EXPECT_THAT(changes(next, running),
+              ElementsAre(Change{"listen[:1].tls", R"(["/d" with "/d"])", ""}));
+}
+
+TEST(Changes, ListenersWhosePortTheKernelChoosesArePairedInTheirOrder) {
+  const auto with = [](const char* first, const char* second) {
+    const auto one = [](const char* file) {
+      return R"({"address": ":0", "tls": {"certificates": [{"certificate": ")" + std::string(file) +
+             R"(", "key": "/k"}]}})";
+    };
+    return R"({"upstreams": {"a": "http://a"}, "listen": [)" + one(first) + ',' + one(second) +
+           "]}";
+  };
+  EXPECT_THAT(told(with("/a", "/b"), with("/a", "/c")),
+              ElementsAre(R"(listen[:0].tls.certificates: ["/b" with "/k"] -> ["/c" with "/k"])"));
+}
+
 }  // namespace
 }  // namespace hushgate::app

@@ -16,14 +16,18 @@
 namespace hushgate::app {
 namespace {
 
+// Absolute; empty if there is none.
+std::string working_folder() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
 // What to do about a file that cannot be read.
 std::string remedy(const std::string& path, int os_error) {
-  std::error_code error;
   switch (os_error) {
     case ENOENT:
       if (path.starts_with('/')) return "; give -c the path of a file that is there";
-      return "; -c is looked for from " +
-             config::quoted(std::filesystem::current_path(error).string());
+      return "; -c is looked for from " + config::quoted(working_folder());
     case EISDIR: return "; give -c the path of a file in it";
     case EACCES:
       return "; user " + std::to_string(::geteuid()) +
@@ -39,13 +43,20 @@ config::Fault unreadable(const std::string& path, int os_error) {
       "the file cannot be read: " + std::string(std::strerror(os_error)) + remedy(path, os_error)};
 }
 
+// Where relative paths of the file begin: a pipe is nowhere.
+std::string folder_of(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return working_folder();
+  return (std::filesystem::path(working_folder()) / path).parent_path().string();
+}
+
 std::expected<config::File, config::Fault> read_file(const std::string& path) {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
   if (!file) return std::unexpected(unreadable(path, errno));
-  config::File result{.name = path, .text = {}};
+  config::File result{.name = path, .text = {}, .folder = folder_of(path)};
   std::array<char, 16'384> piece;
   // One byte more than allowed is enough for the loader to refuse it.
   while (result.text.size() <= config::kMaxFileBytes) {
@@ -77,7 +88,8 @@ std::expected<config::Loaded, config::Faults> load_settings(
     const Command& command, const std::vector<std::string>& environment) {
   config::Input input{.environment = environment,
                       .overrides = command.overrides,
-                      .upstream_url = command.upstream_url};
+                      .upstream_url = command.upstream_url,
+                      .working_folder = working_folder()};
   if (command.file) {
     auto file = read_file(*command.file);
     if (!file) return std::unexpected(config::Faults{std::move(file.error())});

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 namespace hushgate::app {
@@ -51,6 +52,30 @@ TEST(Settings, APipeIsNotWaitedForWhenSettingsAreReadAgain) {
   std::remove(path.c_str());
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().front().to_string(), EndsWith("it cannot be read a second time"));
+}
+
+TEST(Settings, RelativePathsBeginAtTheFilesFolderAndThoseOfFlagsAtTheWorkingDirectory) {
+  namespace fs = std::filesystem;
+  const fs::path folder = path_of_test();
+  fs::create_directory(folder);
+  std::ofstream(folder / "f.json") << R"({"listen": ":1", "upstream": {"tls": {"ca": "ca.pem"}},
+                                          "upstreams": {"u": "https://h"}})";
+  const fs::path here = fs::current_path();
+  const auto loaded_as = [&](const fs::path& path) {
+    const auto loaded = load_settings({.verb = Verb::serve,
+                                       .file = path.string(),
+                                       .overrides = {{"--set", "upstream.tls.key", "k.pem"}}},
+                                      {"HUSHGATE_UPSTREAM_TLS_CERTIFICATE=/c.pem"});
+    return loaded ? loaded->config.upstreams.at(0).tls : config::UpstreamTls{};
+  };
+  const config::UpstreamTls wanted{
+      .ca = folder / "ca.pem", .certificate = "/c.pem", .key = here / "k.pem"};
+  const config::UpstreamTls absolute = loaded_as(folder / "f.json");
+  const config::UpstreamTls relative = loaded_as(fs::relative(folder / "f.json"));
+  fs::remove_all(folder);
+  EXPECT_EQ(absolute, wanted);
+  EXPECT_TRUE(relative.ca.starts_with('/'));
+  EXPECT_EQ(fs::path(relative.ca).lexically_normal(), wanted.ca);
 }
 
 }  // namespace

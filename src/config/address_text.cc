@@ -12,12 +12,14 @@ namespace {
 constexpr std::size_t kMaxHostBytes = 253;
 constexpr std::size_t kMaxPathBytes = 2'048;
 constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxFileBytes = 4'095;  // the kernel's PATH_MAX, less the final NUL
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alphanumeric(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool is_visible_ascii(char c) { return c > 0x20 && c < 0x7f; }
+bool is_control(char c) { return c >= 0 && c < 0x20; }
 
 std::string lowercase(std::string_view text) {
   std::string out(text);
@@ -78,7 +80,7 @@ Written<void> parse_unix_url(std::string_view path, Upstream& upstream) {
   if (path.size() > SocketAddress::kMaxUnixPathBytes) {
     return wrong("the path of a UNIX socket has at most 107 bytes");
   }
-  if (std::ranges::any_of(path, [](char c) { return c >= 0 && c < 0x20; })) {
+  if (std::ranges::any_of(path, is_control)) {
     return wrong("the path of a UNIX socket must not hold control characters");
   }
   upstream.scheme = Scheme::unix_socket;
@@ -87,19 +89,26 @@ Written<void> parse_unix_url(std::string_view path, Upstream& upstream) {
   return {};
 }
 
+std::string_view prefix_of(Scheme scheme) {
+  return scheme == Scheme::https ? "https://" : "http://";
+}
+std::uint16_t own_port(Scheme scheme) { return scheme == Scheme::https ? 443 : 80; }
+
 // "host", "host:port", "[::1]", "[::1]:port".
-Written<void> parse_authority(std::string_view authority, Upstream& upstream) {
+Written<void> parse_authority(std::string_view authority, Scheme scheme, Upstream& upstream) {
   constexpr std::string_view kPort = "a port is a number from 1 to 65535";
+  const auto wrong_v6 = [&] {
+    return wrong("an IPv6 address is written in brackets: " + std::string(prefix_of(scheme)) +
+                 (scheme == Scheme::https ? "[::1]:8443" : "[::1]:8080"));
+  };
   if (authority.contains('@')) return wrong("a URL must not hold a user or password");
   const std::size_t bracket = authority.rfind(']');
   const std::size_t colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
   std::string_view host = authority.substr(0, colon);
-  upstream.port = 80;
+  upstream.port = own_port(scheme);
   if (colon != std::string_view::npos) {
     const auto port = parse_port(authority.substr(colon + 1));
-    if (authority.find(':', colon + 1) != std::string_view::npos) {
-      return wrong("an IPv6 address is written in brackets: http://[::1]:8080");
-    }
+    if (authority.find(':', colon + 1) != std::string_view::npos) return wrong_v6();
     if (!port || *port == 0) return wrong(kPort);
     upstream.port = *port;
   }
@@ -107,13 +116,16 @@ Written<void> parse_authority(std::string_view authority, Upstream& upstream) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   upstream.literal = IpAddress::parse(host);
   const bool is_v6 = upstream.literal && upstream.literal->family() == IpFamily::v6;
-  if (bracketed != is_v6) return wrong("an IPv6 address is written in brackets: http://[::1]:8080");
+  if (bracketed != is_v6) return wrong_v6();
   if (!upstream.literal && !is_host_name(host)) {
-    return wrong("after http:// must come a host name or an address");
+    return wrong("after " + std::string(prefix_of(scheme)) +
+                 " must come a host name or an address");
   }
   upstream.host = upstream.literal ? upstream.literal->to_string() : lowercase(host);
   upstream.authority = is_v6 ? '[' + upstream.host + ']' : upstream.host;
-  if (upstream.port != 80) upstream.authority += ':' + std::to_string(upstream.port);
+  if (upstream.port != own_port(scheme)) {
+    upstream.authority += ':' + std::to_string(upstream.port);
+  }
   return {};
 }
 
@@ -170,18 +182,17 @@ Written<void> parse_upstream_url(std::string_view text, Upstream& upstream) {
   if (scheme == "unix" && colon != std::string_view::npos) {
     return parse_unix_url(text.substr(colon + 1), upstream);
   }
-  if (lowercase(text.substr(0, 8)) == "https://") {
-    return wrong("https upstreams are not supported by this version");
-  }
-  if (lowercase(text.substr(0, 7)) != "http://") {
-    return wrong("it must begin with http:// or unix:, as in http://127.0.0.1:3000");
+  const Scheme meant = scheme == "https" ? Scheme::https : Scheme::http;
+  const std::string_view begin = prefix_of(meant);
+  if (lowercase(text.substr(0, begin.size())) != begin) {
+    return wrong("it must begin with http://, https:// or unix:, as in http://127.0.0.1:3000");
   }
   if (text.find_first_of("?#") != std::string_view::npos) {
     return wrong("a URL here has no query and no fragment");
   }
-  const std::string_view rest = text.substr(7);
+  const std::string_view rest = text.substr(begin.size());
   const std::size_t slash = std::min(rest.find('/'), rest.size());
-  if (auto authority = parse_authority(rest.substr(0, slash), upstream); !authority) {
+  if (auto authority = parse_authority(rest.substr(0, slash), meant, upstream); !authority) {
     return authority;
   }
   std::string_view path = rest.substr(slash);
@@ -189,7 +200,7 @@ Written<void> parse_upstream_url(std::string_view text, Upstream& upstream) {
     return wrong("about the path of this URL: " + std::string(fault));
   if (path.ends_with('/')) path.remove_suffix(1);
   upstream.prefix = path;
-  upstream.scheme = Scheme::http;
+  upstream.scheme = meant;
   return {};
 }
 
@@ -215,6 +226,28 @@ Written<std::string> parse_upstream_name(std::string_view text) {
     return wrong("a name has 1 to 64 letters, digits, '-', '_' and '.'");
   }
   return std::string(text);
+}
+
+Written<std::string> parse_server_name(std::string_view text) {
+  if (const auto address = IpAddress::parse(text)) return address->to_string();
+  if (!is_host_name(text)) return wrong("it must be a host name, or an address without brackets");
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return lowercase(text);
+}
+
+Written<std::string> parse_file_path(std::string_view text, std::string_view folder) {
+  if (text.empty()) return wrong("it must be the path of a file");
+  if (std::ranges::any_of(text, is_control)) {
+    return wrong("the path of a file must not hold control characters");
+  }
+  std::string path;
+  if (!folder.empty() && !text.starts_with('/')) {
+    path = folder;
+    if (!path.ends_with('/')) path += '/';
+  }
+  path += text;
+  if (path.size() > kMaxFileBytes) return wrong("the path of a file has at most 4095 bytes");
+  return path;
 }
 
 }  // namespace hushgate::config

@@ -1,5 +1,5 @@
-// Addresses as people write them in a configuration. The error says what would be right ("it must
-// be ...").
+// Addresses, names and paths as people write them in a configuration. The error says what would be
+// right ("it must be ...").
 #pragma once
 
 #include <expected>
@@ -22,8 +22,8 @@ Written<Cidr> parse_cidr(std::string_view text);
 
 Written<IpAddress> parse_source_address(std::string_view text);
 
-// "http://host[:port][/prefix]" or "unix:/path". Sets the fields of `upstream` that the URL
-// decides.
+// "http://host[:port][/prefix]", the same with https, or "unix:/path". Sets the fields of
+// `upstream` that the URL decides.
 Written<void> parse_upstream_url(std::string_view text, Upstream& upstream);
 
 // In quotes, as a fault may show it: what stands before '@' may be a password and is left out.
@@ -34,5 +34,11 @@ Written<std::string> parse_route_path(std::string_view text);
 
 // A name of upstreams.
 Written<std::string> parse_upstream_name(std::string_view text);
+
+// UpstreamTls::server_name: in lower case, a name without a dot at its end.
+Written<std::string> parse_server_name(std::string_view text);
+
+// The path of a file; a relative one begins at `folder`, unless that is empty.
+Written<std::string> parse_file_path(std::string_view text, std::string_view folder);
 
 }  // namespace hushgate::config

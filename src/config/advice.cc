@@ -85,7 +85,7 @@ bool is_localhost(std::string_view host) {
 
 void about_itself(const Config& config, const Upstream& upstream,
                   std::vector<std::string>& advice) {
-  if (upstream.scheme != Scheme::http) return;
+  if (upstream.scheme == Scheme::unix_socket) return;
   std::vector<IpAddress> addresses;
   if (upstream.literal) addresses = {*upstream.literal};
   if (is_localhost(upstream.host))
@@ -97,6 +97,33 @@ void about_itself(const Config& config, const Upstream& upstream,
   advice.push_back("upstreams." + upstream.name + " is " + quoted(upstream.url) +
                    ", where hushgate itself listens: a request sent there comes round again and is "
                    "answered 508. Name the server that is meant.");
+}
+
+// Ports that everybody takes for one of the two.
+void about_usual_ports(const Config& config, std::vector<std::string>& advice) {
+  for (const ListenAddress& listen : config.listen) {
+    if (listen.tls && listen.address.port == 80) {
+      advice.push_back("listen has " + quoted(listen.text) +
+                       " with tls, but port 80 is where clients speak cleartext: each of them "
+                       "fails with a broken handshake. Take 443 for TLS, or leave tls out.");
+    } else if (!listen.tls && listen.address.port == 443) {
+      advice.push_back("listen has " + quoted(listen.text) +
+                       " without tls, but port 443 is where clients speak TLS: each of them is "
+                       "answered 400. Write it as an object with tls, or take another port.");
+    }
+  }
+}
+
+void about_spare(const Upstream& upstream, std::vector<std::string>& advice) {
+  const bool here = upstream.scheme == Scheme::unix_socket ||
+                    (upstream.scheme == Scheme::http &&
+                     (is_localhost(upstream.host) ||
+                      (upstream.literal && upstream.literal->unmapped().is_loopback())));
+  if (upstream.spare == 0 || !here) return;
+  advice.push_back("upstreams." + upstream.name + ".spare is " + std::to_string(upstream.spare) +
+                   ", but a connection to " + quoted(upstream.url) +
+                   " is made in microseconds: spare ones save nothing, and the upstream sees "
+                   "connections that nobody uses. Set it to 0 for it.");
 }
 
 void about_trust(const Config& config, std::vector<std::string>& advice) {
@@ -150,7 +177,9 @@ std::vector<std::string> advice(const Config& config, std::uint64_t descriptor_l
   for (const Upstream& upstream : config.upstreams) {
     about_pool(upstream, all);
     about_itself(config, upstream, all);
+    about_spare(upstream, all);
   }
+  about_usual_ports(config, all);
   about_routes(config, all);
   about_trust(config, all);
   return all;

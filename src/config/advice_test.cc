@@ -224,5 +224,44 @@ TEST(Advice, MaxConnectionsFollowsTheDescriptorLimitUnlessSet) {
   EXPECT_EQ(effective_max_connections({.max_connections = 7}, 1'000), 7U);
 }
 
+TEST(Advice, TellsOfPortsThatEverybodyTakesForTheOtherProtocol) {
+  Config config = quiet();
+  const auto only = [&](const char* text, std::optional<ListenTls> tls) {
+    config.listen = {{.text = text,
+                      .address = *IpPort::parse("10.0.0.1" + std::string(text)),
+                      .tls = std::move(tls)}};
+    return said(config);
+  };
+  EXPECT_THAT(only(":80", ListenTls{}), ElementsAre(HasSubstr("listen has \":80\" with tls")));
+  EXPECT_THAT(only(":443", std::nullopt),
+              ElementsAre(HasSubstr("listen has \":443\" without tls")));
+  EXPECT_THAT(only(":443", ListenTls{}), IsEmpty());
+  EXPECT_THAT(only(":80", std::nullopt), IsEmpty());
+}
+
+TEST(Advice, SpareConnectionsToThisMachineAreNeedless) {
+  Config config = quiet();
+  const auto spare_to = [&](const std::string& url) {
+    config.upstreams =
+        loaded(R"({"listen": ":1", "upstreams": {"u": {"url": ")" + url + R"(", "spare": 2}}})")
+            .upstreams;
+    return said(config);
+  };
+  for (const char* here :
+       {"http://127.0.0.1:3000", "http://[::1]:3000", "http://localhost:3000", "unix:/run/s"}) {
+    EXPECT_THAT(spare_to(here),
+                ElementsAre(AllOf(HasSubstr("upstreams.u.spare is 2, but"), HasSubstr(here))));
+  }
+  for (const char* there : {"http://h", "http://10.0.0.1", "https://127.0.0.1", "https://h"}) {
+    EXPECT_THAT(spare_to(there), IsEmpty()) << there;
+  }
+}
+
+TEST(Advice, AnHttpsUpstreamMayBeHushgateItselfToo) {
+  Config config = loaded(R"({"listen": ":8443", "upstreams": {"u": "https://localhost:8443"}})");
+  config.limits.idle_timeout = Ms{620'000};
+  EXPECT_THAT(said(config), ElementsAre(HasSubstr("where hushgate itself listens")));
+}
+
 }  // namespace
 }  // namespace hushgate::config

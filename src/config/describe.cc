@@ -22,6 +22,8 @@ and `upstreams` are needed; everything else has a default.
   begins with `HUSHGATE_` is warned about.
 - **Command line**: `--set KEY=VALUE` for every key that has an environment name (`--set
   limits.idleTimeoutMs=5000`), and `--listen`, `--admin`, `--upstream`, `--workers`, `--backend`.
+- **Files**: a relative path in the file begins at the folder of the file, one in the environment or
+  on the command line at the working directory. TLS files are PEM.
 - **Times** are whole milliseconds (`...Ms`), sizes are bytes (`...Bytes`). 0 is refused, except
   where the table says "off".
 - **Reload**: SIGHUP reads the file again. A changed value holds from then on, for exchanges that
@@ -40,9 +42,16 @@ struct Section {
   std::string_view prefix;
 };
 
+// A group inside something else.
+bool has_table_of_its_own(const Key& key) {
+  return key.kind == Kind::group && key.path.contains('.');
+}
+
 // Those of the table whose path has the prefix and no further part.
 bool belongs(const Key& key, std::string_view prefix) {
-  if (key.kind == Kind::group && key.path != "upstreams") return false;
+  if (key.kind == Kind::group && key.path != "upstreams" && !has_table_of_its_own(key)) {
+    return false;
+  }
   return key.path.starts_with(prefix) &&
          key.path.substr(prefix.size()).find_first_of(".[*") == std::string_view::npos;
 }
@@ -61,7 +70,10 @@ std::string range(const Key& key) {
   switch (key.kind) {
     case Kind::group: return "object";
     case Kind::text: return "string";
-    case Kind::texts: return key.path == "routes" ? "list of objects" : "list of strings";
+    case Kind::texts: return "list of strings";
+    case Kind::objects: return "list of objects";
+    case Kind::file: return "string, the path of a file";
+    case Kind::host: return "string, a name or an address";
     case Kind::boolean: return "`true`, `false`";
     case Kind::choice: {
       std::string words;
@@ -92,6 +104,7 @@ std::string meaning(const Key& key) {
     return escaped(key.meaning) + ": not supported by this version, a fault";
   }
   std::string text = escaped(key.meaning);
+  if (has_table_of_its_own(key)) return text + "; see below.";
   if (!note(key.path).empty()) text += ". " + escaped(note(key.path));
   return text.ends_with('.') ? text : text + '.';
 }
@@ -125,10 +138,13 @@ std::string configuration_document() {
   std::string out(kHead);
   for (const Section& section : {Section{"Listeners and workers", ""},
                                  {"An object in `listen`", "listen[]."},
+                                 {"`tls` of an object in `listen`", "listen[].tls."},
+                                 {"One of its `certificates`", "listen[].tls.certificates[]."},
                                  {"The event loop", "io."},
                                  {"The log", "log."},
                                  {"Clients", "client."},
                                  {"Upstreams", "upstream."},
+                                 {"`tls` of an upstream", "upstream.tls."},
                                  {"One of `upstreams`", "upstreams.*."},
                                  {"One of `routes`", "routes[]."},
                                  {"Limits", "limits."}}) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/address_text.h"
 #include "config/fault.h"
 #include "config/json.h"
 #include "config/model.h"
@@ -24,7 +25,8 @@ struct Places {
   Place admin{};
   std::vector<Place> upstreams{};
   std::vector<Place> routes{};
-  std::map<std::string_view, Place> keys{};  // by Key::path, the last one that said it
+  std::map<std::string_view, Place> keys{};  // by Key::path, the last one that said it; of files
+                                             // and hosts, or tried to
 
   // Whether it was tried at all; if so and nothing came of it, there is a fault already.
   bool listen_given = false;
@@ -38,6 +40,8 @@ struct Draft {
   Places places{};
   Faults faults{};
   Warnings warnings{};
+  std::string_view file_folder{};     // see File::folder
+  std::string_view working_folder{};  // see Input::working_folder
 
   void fault(Place place, std::string text) {
     faults.push_back({std::move(place), std::move(text)});
@@ -70,6 +74,22 @@ void read_structure(const Value& root, Draft& draft);
 void read_upstream_member(const Value& member, const Key& key, std::string_view shown,
                           Upstream& upstream, Draft& draft);
 
+// `tls` of an object in `listen`.
+ListenTls read_listen_tls(const Value& value, const std::string& shown, Draft& draft);
+
+// `tls` of an upstream or of `upstream`; its own key wins over what `upstream` holds already.
+void read_upstream_tls(const Value& value, const std::string& shown, Upstream& upstream,
+                       Draft& draft);
+// What contradicts in the defaults, once all sources were read.
+void check_upstream_tls_defaults(Draft& draft);
+// What contradicts in an upstream, once all of it was read; `own` is its own `tls`, or null. Takes
+// back what of the defaults does not apply to it.
+void settle_upstream_tls(const Value* own, const std::string& shown, std::optional<Scheme> scheme,
+                         Upstream& upstream, Draft& draft);
+
+// A text of a key that is a file or a host, as it is kept; relative paths begin at `folder`.
+Written<std::string> stored_text(const Key& key, std::string_view text, std::string_view folder);
+
 // The file's place of a position.
 Place place_of(const Draft& draft, Position position);
 
@@ -85,6 +105,20 @@ void read_field(const Value& value, const Key& key, std::string_view shown, Owne
     draft.wrong(place_of(draft, value.at), shown, value.shown(),
                 "it must be " + requirement(key) + (only_quoted ? ", without quotes" : ""));
   }
+}
+
+// The same for a string.
+template <typename Owner>
+void read_text(const Value& value, const Key& key, std::string_view shown, Owner& owner,
+               Draft& draft) {
+  const Place place = place_of(draft, value.at);
+  draft.places.keys[key.path] = place;
+  if (value.type != Value::Type::string) {
+    return draft.wrong(place, shown, value.shown(), "it must be " + requirement(key));
+  }
+  auto text = stored_text(key, value.text, draft.file_folder);
+  if (!text) return draft.wrong(place, shown, quoted(value.text), text.error());
+  std::get<TextField<Owner>>(key.field).set(owner, std::move(*text));
 }
 
 // Calls `known(member, key, shown name)` for every member of an object that the schema has below

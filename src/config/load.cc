@@ -69,6 +69,7 @@ void use_only(const std::string& url, Draft& draft) {
   upstream.name = kUpstreamOfCommandLine;
   const auto parsed = parse_upstream_url(url, upstream);
   if (!parsed) draft.wrong(place, "the upstream", shown_url(url), parsed.error());
+  settle_upstream_tls(nullptr, {}, upstream.scheme, upstream, draft);
   draft.config.upstreams = {std::move(upstream)};
   draft.places.upstreams = {place};
 }
@@ -78,9 +79,11 @@ void use_only(const std::string& url, Draft& draft) {
 std::expected<Loaded, Faults> load(const Input& input) {
   Draft draft;
   draft.places.whole.source = Source::command_line;
+  draft.working_folder = input.working_folder;
   std::optional<Parsed> parsed;
   if (input.file) {
     draft.places.whole = {.source = Source::file, .name = input.file->name};
+    draft.file_folder = input.file->folder;
     parsed = parse_json(input.file->text);
     for (SyntaxFault& syntax : parsed->faults) {
       draft.fault(place_of(draft, syntax.at), std::move(syntax.text));
@@ -94,6 +97,7 @@ std::expected<Loaded, Faults> load(const Input& input) {
 
   read_environment(input.environment, draft);
   read_command_line(input.overrides, draft);
+  check_upstream_tls_defaults(draft);
   if (input.upstream_url)
     use_only(*input.upstream_url, draft);
   else if (parsed)

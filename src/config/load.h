@@ -15,6 +15,7 @@ namespace hushgate::config {
 struct File {
   std::string name;  // as faults show it
   std::string text;
+  std::string folder{};  // where relative paths in it begin; empty: they stay as they are
 };
 
 // One key by its text, from the command line.
@@ -32,7 +33,9 @@ struct Input {
       environment{};  // "NAME=value"; only names that begin with HUSHGATE_ are looked at
   std::vector<Override> overrides{};
   std::optional<std::string>
-      upstream_url{};  // --upstream: the only upstream and route, in place of the file's
+      upstream_url{};            // --upstream: the only upstream and route, in place of the file's
+  std::string working_folder{};  // where relative paths of the environment and the command line
+                                 // begin; empty: they stay as they are
 };
 
 struct Loaded {

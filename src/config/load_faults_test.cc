@@ -150,7 +150,7 @@ TEST(LoadFaults, KeysThatAreUnknownOrTwiceThereAreNamed) {
           {R"("a\u0001\"b": 5)",
            "2:1: unknown key \"a\\x01\\\"b\"; the nearest known key is admin"},
           {R"("upstream": {"url": "http://h"})",
-           "2:14: unknown key \"upstream.url\"; the nearest known key is upstream.host"},
+           "2:14: unknown key \"upstream.url\"; the nearest known key is upstream.tls"},
           {R"("upstream": {"limits.graceMs": 1})",
            "2:14: unknown key \"upstream.limits.graceMs\"; the nearest known key is "
            "limits.graceMs"},

@@ -52,19 +52,25 @@ TEST(LoadFaults, UpstreamsMustBeUrlsThatCanBeReached) {
         "2:7: upstreams.u is 5; it must be a URL like \"http://127.0.0.1:3000\" or an object "
         "with url"},
        {R"({"u": ""})",
-        "2:7: upstreams.u is \"\"; it must begin with http:// or unix:, as in "
+        "2:7: upstreams.u is \"\"; it must begin with http://, https:// or unix:, as in "
         "http://127.0.0.1:3000"},
-       {R"({"u": "https://api.example.com"})",
-        "2:7: upstreams.u is \"https://api.example.com\"; https upstreams are not supported by "
-        "this version"},
+       {R"({"u": "https:/h"})",
+        "2:7: upstreams.u is \"https:/h\"; it must begin with http://, https:// or unix:, as in "
+        "http://127.0.0.1:3000"},
+       {R"({"u": "https://"})",
+        "2:7: upstreams.u is \"https://\"; after https:// must come a host name or an address"},
+       {R"({"u": "https://::1"})",
+        "2:7: upstreams.u is \"https://::1\"; an IPv6 address is written in brackets: "
+        "https://[::1]:8443"},
        {R"({"u": "127.0.0.1:3000"})",
-        "2:7: upstreams.u is \"127.0.0.1:3000\"; it must begin with http:// or unix:, as in "
+        "2:7: upstreams.u is \"127.0.0.1:3000\"; it must begin with http://, https:// or unix:, as "
+        "in "
         "http://127.0.0.1:3000"},
        {R"({"u": "ftp://h"})",
-        "2:7: upstreams.u is \"ftp://h\"; it must begin with http:// or unix:, as in "
+        "2:7: upstreams.u is \"ftp://h\"; it must begin with http://, https:// or unix:, as in "
         "http://127.0.0.1:3000"},
        {R"({"u": "http:/h"})",
-        "2:7: upstreams.u is \"http:/h\"; it must begin with http:// or unix:, as in "
+        "2:7: upstreams.u is \"http:/h\"; it must begin with http://, https:// or unix:, as in "
         "http://127.0.0.1:3000"},
        {R"({"u": "http://"})",
         "2:7: upstreams.u is \"http://\"; after http:// must come a host name or an address"},
@@ -122,9 +128,8 @@ TEST(LoadFaults, UpstreamsMustBeWhole) {
           {R"({"u": {"url": 5}})",
            "2:15: upstreams.u.url is 5; it must be a URL like \"http://127.0.0.1:3000\" or an "
            "object with url"},
-          {R"({"u": {"url": "https://h"}})",
-           "2:15: upstreams.u.url is \"https://h\"; https upstreams are not supported by this "
-           "version"},
+          {R"({"u": {"url": "https://h?x"}})",
+           "2:15: upstreams.u.url is \"https://h?x\"; a URL here has no query and no fragment"},
           {R"({"u": {"url": "http://h", "ur": 5}})",
            "2:27: unknown key \"upstreams.u.ur\"; the nearest known key is upstreams.u.url"},
           {R"({"u": {"url": "http://h", "requestTimeoutMs": 5}})",
@@ -193,8 +198,6 @@ TEST(LoadFaults, ListenersMustBeAddresses) {
           {R"({"adress": ":2"})",
            "2:1: listen: address is missing; add \"address\": \"127.0.0.1:8787\"\n"
            "2:2: unknown key \"listen.adress\"; the nearest known key is listen.address"},
-          {R"({"address": ":1", "tls": {"cert": "x"}})",
-           "2:19: listen.tls: TLS towards clients is not supported by this version; leave it out"},
           {R"({"address": ":1", "proxyProtocol": true})",
            "2:19: listen.proxyProtocol: the PROXY protocol of a load balancer in front is not "
            "supported by this version; leave it out"},

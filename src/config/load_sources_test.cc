@@ -154,11 +154,10 @@ TEST(LoadSources, NoFileIsNeeded) {
   EXPECT_EQ(result->config.upstreams[0].max_idle, 3U);
   EXPECT_EQ(result->config.routes, (std::vector<Route>{{.path = "/", .upstream = 0}}));
 
-  EXPECT_EQ(only_fault(load({.upstream_url = "https://h"})),
+  EXPECT_EQ(only_fault(load({.upstream_url = "ftp://h"})),
             "command line: listen is missing; say where clients connect, as in \"127.0.0.1:8787\"\n"
-            "command line --upstream: the upstream is \"https://h\"; https upstreams are not "
-            "supported by this "
-            "version");
+            "command line --upstream: the upstream is \"ftp://h\"; it must begin with http://, "
+            "https:// or unix:, as in http://127.0.0.1:3000");
 }
 
 TEST(LoadSources, TheUpstreamOfTheCommandLineReplacesThoseOfTheFile) {

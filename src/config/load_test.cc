@@ -187,11 +187,18 @@ TEST(UpstreamUrl, IsTakenApart) {
            {"http://[::1]", "::1", 80, "", "[::1]"},
            {"http://[0:0::1]:65535/x", "::1", 65535, "/x", "[::1]:65535"},
            {"http://h/a%20b", "h", 80, "/a%20b", "h"},
+           {"http://h:443", "h", 443, "", "h:443"},
+           {"https://h", "h", 443, "", "h"},
+           {"HTTPS://H:443/", "h", 443, "", "h"},
+           {"https://h:80/v1/", "h", 80, "/v1", "h:80"},
+           {"https://[::1]", "::1", 443, "", "[::1]"},
+           {"https://127.0.0.1:8443", "127.0.0.1", 8443, "", "127.0.0.1:8443"},
        }) {
     Upstream upstream;
     const auto parsed = parse_upstream_url(c.text, upstream);
     ASSERT_TRUE(parsed) << c.text << ": " << parsed.error();
-    EXPECT_EQ(upstream.scheme, Scheme::http);
+    const bool secure = std::string_view(c.text).substr(4, 1).find_first_of("sS") == 0;
+    EXPECT_EQ(upstream.scheme, secure ? Scheme::https : Scheme::http);
     EXPECT_EQ(upstream.host, c.host) << c.text;
     EXPECT_EQ(upstream.port, c.port) << c.text;
     EXPECT_EQ(upstream.prefix, c.prefix) << c.text;

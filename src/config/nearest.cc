@@ -9,7 +9,14 @@ namespace {
 
 constexpr std::size_t kLongest = 80;  // more of a word does not make it any clearer
 
+constexpr std::size_t kShortestBeginning = 3;
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool begins(std::string_view word, std::string_view beginning) {
+  return beginning.size() >= kShortestBeginning && beginning.size() < word.size() &&
+         std::ranges::equal(word.substr(0, beginning.size()), beginning, {}, lower, lower);
+}
 
 }  // namespace
 
@@ -39,7 +46,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::string_view best;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const std::string_view candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = begins(candidate, word) ? 1 : edit_distance(word, candidate);
     if (distance < least) {
       least = distance;
       best = candidate;

@@ -1,6 +1,8 @@
 #include "config/print.h"
 
+#include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/assert.h"
@@ -80,16 +82,22 @@ std::string comment_of(const Key& key, std::optional<std::uint64_t> value, Comme
   return comment;
 }
 
-// All keys below `prefix` that are fields of `owner` and set.
+// All keys right below `prefix` that are fields of `owner` and set.
 template <typename Owner>
 void add_fields(std::string_view prefix, const Owner& owner, Comments comments, Block& block) {
   for (const Key& key : schema()) {
-    const auto* field = std::get_if<Field<Owner>>(&key.field);
-    if (field == nullptr || !key.path.starts_with(prefix)) continue;
-    if (prefix.empty() && key.path.contains('.')) continue;
-    const auto value = field->get(owner);
-    if (!value) continue;
-    block.add(member(key.name(), shown_value(key, *value)), comment_of(key, value, comments));
+    if (!key.path.starts_with(prefix) || key.path.substr(prefix.size()).contains('.')) continue;
+    if (const auto* field = std::get_if<Field<Owner>>(&key.field)) {
+      const auto value = field->get(owner);
+      if (!value) continue;
+      block.add(member(key.name(), shown_value(key, *value)), comment_of(key, value, comments));
+    }
+    if constexpr (std::is_constructible_v<decltype(Key::field), TextField<Owner>>) {
+      const auto* text = std::get_if<TextField<Owner>>(&key.field);
+      if (text == nullptr || text->get(owner).empty()) continue;
+      block.add(member(key.name(), json_string(text->get(owner))),
+                comment_of(key, std::nullopt, comments));
+    }
   }
 }
 
@@ -111,9 +119,44 @@ std::string group_of(std::string_view prefix, const Config& config) {
   return block.printed("{", "}", "  ");
 }
 
+std::string tls_of(const ListenTls& tls, Comments comments) {
+  Block certificates;
+  for (const ServerCertificate& each : tls.certificates) {
+    certificates.add("{ " + member("certificate", json_string(each.certificate)) + ", " +
+                     member("key", json_string(each.key)) + " }");
+  }
+  Block block;
+  add_texts("listen[].tls.certificates", certificates.printed("[", "]", "        "),
+            Comments::hidden, block);
+  add_fields("listen[].tls.", tls, comments, block);
+  return block.printed("{", "}", "      ");
+}
+
+// One line, unless an object is among them.
+std::string listen_of(const Config& config) {
+  const auto& listen = config.listen;
+  if (std::ranges::none_of(listen, [](const ListenAddress& each) { return each.tls.has_value(); }))
+    return json_strings(listen, [](const ListenAddress& each) { return each.text; });
+  Block block;
+  Comments comments = Comments::shown;
+  for (const ListenAddress& each : listen) {
+    if (!each.tls) {
+      block.add(json_string(each.text));
+      continue;
+    }
+    Block keys;
+    keys.add(member("address", json_string(each.text)));
+    keys.add(member("tls", tls_of(*each.tls, comments)));
+    block.add(keys.printed("{", "}", "    "));
+    comments = Comments::hidden;
+  }
+  return block.printed("[", "]", "  ");
+}
+
 std::string upstreams_of(const Config& config) {
   Block block;
   Comments comments = Comments::shown;
+  Comments comments_of_tls = Comments::shown;
   for (const Upstream& upstream : config.upstreams) {
     Block keys;
     add_texts("upstreams.*.url", json_string(upstream.url), comments, keys);
@@ -122,6 +165,12 @@ std::string upstreams_of(const Config& config) {
         "upstream.sourceAddresses",
         json_strings(upstream.source_addresses, [](const IpAddress& ip) { return ip.to_string(); }),
         comments, keys);
+    if (upstream.scheme == Scheme::https) {
+      Block tls;
+      add_fields("upstream.tls.", upstream, comments_of_tls, tls);
+      keys.add(member("tls", tls.printed("{", "}", "      ")));
+      comments_of_tls = Comments::hidden;
+    }
     block.add(member(upstream.name, keys.printed("{", "}", "    ")));
     comments = Comments::hidden;
   }
@@ -148,8 +197,7 @@ std::string routes_of(const Config& config) {
 
 std::string to_jsonc(const Config& config) {
   Block block;
-  const auto listen = json_strings(config.listen, [](const ListenAddress& l) { return l.text; });
-  add_texts("listen", listen, Comments::shown, block);
+  add_texts("listen", listen_of(config), Comments::shown, block);
   if (config.admin) add_texts("admin", json_string(config.admin->text), Comments::shown, block);
   add_fields("", config, Comments::shown, block);
   block.add(member("io", group_of("io.", config)));

@@ -22,12 +22,13 @@ std::optional<std::uint64_t> Key::default_value() const {
   if (const auto* of_config = std::get_if<Field<Config>>(&field)) return of_config->get(Config{});
   if (const auto* of_upstream = std::get_if<Field<Upstream>>(&field))
     return of_upstream->get(Upstream{});
+  if (const auto* of_tls = std::get_if<Field<ListenTls>>(&field)) return of_tls->get(ListenTls{});
   return std::nullopt;
 }
 
 bool Key::overridable() const {
-  return kind != Kind::group && kind != Kind::refused && !path.contains("[]") &&
-         !path.contains('*') && path != "routes";
+  return kind != Kind::group && kind != Kind::objects && kind != Kind::refused &&
+         !path.contains("[]") && !path.contains('*');
 }
 
 const Key* find_key(std::string_view path) {
@@ -66,6 +67,9 @@ std::string requirement(const Key& key) {
     case Kind::group: return "an object";
     case Kind::text: return "a string";
     case Kind::texts: return "an array of strings";
+    case Kind::objects: return "an array of objects";
+    case Kind::file: return "a string, the path of a file";
+    case Kind::host: return "a string, a host name or an address";
     case Kind::boolean: return "true or false";
     case Kind::choice: return "one of " + listed(key.choices);
     case Kind::number: return number() + range();

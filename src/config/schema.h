@@ -19,6 +19,9 @@ enum class Kind : std::uint8_t {
   group,           // an object of other keys
   text,            // a string
   texts,           // an array of strings
+  objects,         // an array of objects, whose keys have "[]." behind its path
+  file,            // a string, the path of a file
+  host,            // a string, a host name or an address without brackets
   boolean,         // true or false
   choice,          // one of a few words
   number,          // a whole number from min to max
@@ -40,6 +43,13 @@ struct Field {
   void (*set)(Owner&, std::uint64_t);
 };
 
+// How a string is kept. Empty: not given.
+template <typename Owner>
+struct TextField {
+  const std::string& (*get)(const Owner&);
+  void (*set)(Owner&, std::string);
+};
+
 struct Key {
   // Dotted. "listen[].x", "upstreams.*.x" and "routes[].x" are keys of the objects in those.
   std::string_view path;
@@ -49,14 +59,16 @@ struct Key {
   std::string_view unit{};                      // "milliseconds", "bytes", ...; of numbers
   std::span<const std::string_view> choices{};  // indexed by the enumerator
   std::string_view meaning{};                   // a sentence without its full stop
-  std::variant<std::monostate, Field<Config>, Field<Upstream>, Field<Route>> field{};
+  std::variant<std::monostate, Field<Config>, Field<Upstream>, Field<Route>, Field<ListenTls>,
+               TextField<Upstream>, TextField<ListenTls>, TextField<ServerCertificate>>
+      field{};
   std::string_view pattern{};  // of texts: what JSON Schema asks of them; `load` asks for more
   std::string_view absent{};   // keys without a field: what holds where it is not given, in words
   Effect effect = Effect::reload;
 
   // The last part: "idleTimeoutMs".
   constexpr std::string_view name() const { return path.substr(path.rfind('.') + 1); }
-  // What the model holds unless told otherwise; nothing for keys without a field and those of
+  // What the model holds unless told otherwise; nothing for keys without a number and those of
   // routes.
   std::optional<std::uint64_t> default_value() const;
   // Whether the environment and --set may give it: everything that is not inside lists and maps.

@@ -98,7 +98,9 @@ void word_or(Writer& out, std::string_view word, const Key& key) {
 
 void shape(Writer& out, const Key& key) {
   switch (key.kind) {
-    case Kind::text: return string_of(out, key.pattern);
+    case Kind::text:
+    case Kind::file:
+    case Kind::host: return string_of(out, key.pattern);
     case Kind::texts:
       return strings_of(out, key,
                         key.path == "client.trustedProxies" ? kMaxCidrs : kMaxSourceAddresses);
@@ -111,6 +113,7 @@ void shape(Writer& out, const Key& key) {
     case Kind::number_or_off: return range(out, key);
     case Kind::number_or_auto: return word_or(out, "auto", key);
     case Kind::group:
+    case Kind::objects:
     case Kind::refused: return;
   }
 }
@@ -128,8 +131,8 @@ void members(Writer& out, std::string_view prefix) {
   for (const Key& key : schema()) {
     const bool here = key.path.starts_with(prefix) &&
                       key.path.substr(prefix.size()).find_first_of(".[*") == std::string_view::npos;
-    if (here && key.kind != Kind::group && key.kind != Kind::refused && key.path != "listen" &&
-        key.path != "routes") {
+    if (here && key.kind != Kind::group && key.kind != Kind::objects && key.kind != Kind::refused &&
+        key.path != "listen") {
       member(out, key);
     }
   }
@@ -147,11 +150,38 @@ void needs(Writer& out, std::initializer_list<std::string_view> names) {
   });
 }
 
+void certificates(Writer& out) {
+  out.object("certificates", [&] {
+    out.text("description", description(*find_key("listen[].tls.certificates")));
+    out.text("type", "array");
+    out.number("minItems", 1);
+    out.number("maxItems", kMaxCertificates);
+    out.object("items", [&] {
+      closed_object(out, [&] { members(out, "listen[].tls.certificates[]."); });
+      needs(out, {"certificate", "key"});
+    });
+  });
+}
+
+void tls_of_listener(Writer& out) {
+  out.object("tls", [&] {
+    out.text("description", description(*find_key("listen[].tls")));
+    closed_object(out, [&] {
+      certificates(out);
+      members(out, "listen[].tls.");
+    });
+    needs(out, {"certificates"});
+  });
+}
+
 void listener(Writer& out, const Key& key) {
   out.array("anyOf", [&] {
     out.object([&] { string_of(out, key.pattern); });
     out.object([&] {
-      closed_object(out, [&] { members(out, "listen[]."); });
+      closed_object(out, [&] {
+        members(out, "listen[].");
+        tls_of_listener(out);
+      });
       needs(out, {"address"});
     });
   });
@@ -173,10 +203,24 @@ void listen(Writer& out) {
   });
 }
 
-void group(Writer& out, std::string_view name) {
-  out.object(name, [&] {
-    out.text("description", description(*find_key(name)));
-    closed_object(out, [&] { members(out, std::string(name) + '.'); });
+void group(Writer& out, std::string_view path) {
+  const Key& key = *find_key(path);
+  out.object(key.name(), [&] {
+    out.text("description", description(key));
+    closed_object(out, [&] { members(out, std::string(path) + '.'); });
+  });
+}
+
+// What an upstream and `upstream` may both hold.
+void members_of_upstream(Writer& out) {
+  members(out, "upstream.");
+  group(out, "upstream.tls");
+}
+
+void upstream_defaults(Writer& out) {
+  out.object("upstream", [&] {
+    out.text("description", description(*find_key("upstream")));
+    closed_object(out, [&] { members_of_upstream(out); });
   });
 }
 
@@ -189,7 +233,7 @@ void upstreams(Writer& out) {
       out.object([&] {
         closed_object(out, [&] {
           member(out, url);
-          members(out, "upstream.");
+          members_of_upstream(out);
         });
         needs(out, {"url"});
       });
@@ -230,7 +274,8 @@ std::string json_schema() {
     closed_object(out, [&] {
       listen(out);
       members(out, "");
-      for (const std::string_view name : {"io", "log", "client", "upstream"}) group(out, name);
+      for (const std::string_view name : {"io", "log", "client"}) group(out, name);
+      upstream_defaults(out);
       upstreams(out);
       routes(out);
       group(out, "limits");

@@ -104,9 +104,36 @@ std::string with(const std::string& member) {
   return R"({"listen": ":1", "upstreams": {"u": {"url": "http://h"}}, )" + member + '}';
 }
 
+// What else must be there for a value of this key, with a comma in front.
+std::string company(const Key& key, const std::string& value) {
+  if (key.path == "upstream.tls.certificate") return R"(, "key": "/k")";
+  if (key.path == "upstream.tls.key") return R"(, "certificate": "/c")";
+  if (key.path == "listen[].tls.clientCa") return R"(, "clientCertificates": "required")";
+  const bool asks = key.path == "listen[].tls.clientCertificates" && value != "\"off\"";
+  return asks ? R"(, "clientCa": "/ca")" : "";
+}
+
+// An object in `listen`.
+std::string listener_with(const std::string& tls) {
+  return R"({"listen": {"address": ":1", "tls": {)" + tls +
+         R"(}}, "upstreams": {"u": "http://h"}})";
+}
+
 // A file in which the key of the table has this value.
 std::string file_with(const Key& key, const std::string& value) {
-  const std::string member = '"' + std::string(key.name()) + "\": " + value;
+  const std::string member = '"' + std::string(key.name()) + "\": " + value + company(key, value);
+  if (key.path == "listen[].tls.certificates[].certificate") {
+    return listener_with(R"("certificates": [{"key": "/k", )" + member + "}]");
+  }
+  if (key.path == "listen[].tls.certificates[].key") {
+    return listener_with(R"("certificates": [{"certificate": "/c", )" + member + "}]");
+  }
+  if (key.path.starts_with("listen[].tls.")) {
+    return listener_with(R"("certificates": [{"certificate": "/c", "key": "/k"}], )" + member);
+  }
+  if (key.path.starts_with("upstream.tls.")) {
+    return with(R"("upstream": {"tls": {)" + member + "}}");
+  }
   if (key.path.starts_with("routes[].")) {
     return with(R"("routes": [{"path": "/", "upstream": "u", )" + member + "}]");
   }
@@ -145,6 +172,25 @@ TEST(JsonSchema, TakesAndRefusesShapesAsLoadDoes) {
       R"({"listen": 1, "upstreams": {"u": "http://h"}})",
       R"({"listen": ["1"], "upstreams": {"u": "http://h"}})",
       R"({"listen": [{"address": ":1", "tls": {}}], "upstreams": {"u": "http://h"}})",
+      R"({"listen": [{"address": ":1", "tls": {"certificates": []}}],
+          "upstreams": {"u": "http://h"}})",
+      R"({"listen": [{"address": ":1", "tls": {"certificates": [{"certificate": "/c"}]}}],
+          "upstreams": {"u": "http://h"}})",
+      R"({"listen": [{"address": ":1", "tls": {"certificates": [{"certificate": "/c",
+          "key": "/k"}, {"certificate": "/c", "key": "/k", "more": "/m"}]}}],
+          "upstreams": {"u": "http://h"}})",
+      R"({"listen": [{"address": ":1", "tls": {"certificates": {"certificate": "/c",
+          "key": "/k"}}}], "upstreams": {"u": "http://h"}})",
+      R"({"listen": [{"address": ":1", "tls": {"certificates": [{"certificate": "/c",
+          "key": "/k"}]}}], "upstreams": {"u": "http://h"}})",
+      R"({"listen": ":1", "upstreams": {"u": {"url": "https://h", "tls": {}}}})",
+      R"({"listen": ":1", "upstreams": {"u": {"url": "https://h", "tls": {"ca": "/ca",
+          "serverName": "x"}, "spare": 3}}})",
+      R"({"listen": ":1", "upstreams": {"u": {"url": "https://h", "tls": {"cas": "/ca"}}}})",
+      R"({"listen": ":1", "upstreams": {"u": {"url": "https://h", "tls": []}}})",
+      R"({"listen": ":1", "upstream": {"tls": {"minVersion": "1.3"}},
+          "upstreams": {"u": "https://h"}})",
+      R"({"listen": ":1", "upstream": {"tls": {"tls": {}}}, "upstreams": {"u": "https://h"}})",
       R"({"listen": [{}], "upstreams": {"u": "http://h"}})",
       R"({"listen": ":1", "upstreams": {}})",
       R"({"listen": ":1", "upstreams": []})",
@@ -188,21 +234,23 @@ TEST(JsonSchema, TakesWhatCheckPrints) {
   EXPECT_TRUE(taken_by_schema(to_jsonc(loaded->config)));
 }
 
-TEST(JsonSchema, TakesTheExamplesOfTheReadme) {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / "README.md";
-  std::ifstream file(path, std::ios::binary);
-  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+TEST(JsonSchema, TakesTheExamplesOfTheDocumentation) {
   constexpr std::string_view kBegin = "```jsonc\n";
-  int examples = 0;
-  for (std::size_t at = readme.find(kBegin); at != std::string::npos;
-       at = readme.find(kBegin, at + 1)) {
-    const std::size_t begin = at + kBegin.size();
-    const std::string example = readme.substr(begin, readme.find("```", begin) - begin);
-    EXPECT_TRUE(taken_by_schema(example)) << example;
-    EXPECT_TRUE(taken_by_load(example)) << example;
-    ++examples;
+  for (const char* const name : {"README.md", "docs/operating.md"}) {
+    const auto path = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / name;
+    std::ifstream file(path, std::ios::binary);
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    int examples = 0;
+    for (std::size_t at = page.find(kBegin); at != std::string::npos;
+         at = page.find(kBegin, at + 1)) {
+      const std::size_t begin = at + kBegin.size();
+      const std::string example = page.substr(begin, page.find("```", begin) - begin);
+      EXPECT_TRUE(taken_by_schema(example)) << example;
+      EXPECT_TRUE(taken_by_load(example)) << example;
+      ++examples;
+    }
+    EXPECT_GT(examples, 0) << name;
   }
-  EXPECT_GT(examples, 0);
 }
 
 }  // namespace

@@ -15,7 +15,17 @@ struct Note {
 constexpr std::array kNotes{
     Note{"listen",
          "1 to 64 addresses; one string or one object may stand for a list of one. Port 0 lets the "
-         "kernel choose. localhost means 127.0.0.1."},
+         "kernel choose. localhost means 127.0.0.1. Only a file can give an object."},
+    Note{"listen[].tls",
+         "It may come, change and go by a reload: connections that are accepted then have it so. "
+         "The "
+         "files behind its paths are read again by a reload too."},
+    Note{"listen[].tls.certificates",
+         "1 to 256. One is chosen by the names inside it, wildcards too; a client that asks for "
+         "no name, or for one that none has, is shown the first."},
+    Note{"listen[].tls.certificates[].key", "It may be in the same file."},
+    Note{"listen[].tls.clientCertificates",
+         "A client whose certificate is not good is refused, with optional too."},
     Note{"admin",
          "There is no login: bind it to 127.0.0.1, or see to it that only monitoring gets there."},
     Note{"workers",
@@ -40,10 +50,25 @@ constexpr std::array kNotes{
          "With upstream, the client's Host is sent in X-Forwarded-Host, as it is with client."},
     Note{"upstream.sourceAddresses",
          "At most 256, in turn. Each has a range of ports of its own towards one upstream."},
+    Note{
+        "upstream.spare",
+        "Each is at most 2 s old and was never used before. What it saves is the time of a connect "
+        "and a TLS handshake; what it costs is a connection now and then that nobody uses."},
+    Note{"upstream.tls",
+         "A fault in an upstream whose url is not https. As defaults it is passed over there."},
+    Note{"upstream.tls.ca",
+         "It takes the place of the system's roots. An upstream that needs those where upstream "
+         "has a ca of its own names their file."},
+    Note{"upstream.tls.certificate", "Only together with key."},
+    Note{"upstream.tls.key", "It may be in the same file."},
+    Note{"upstream.tls.serverName", "An address is not asked for, only verified."},
+    Note{"upstream.tls.dangerouslySkipVerification",
+         "Whoever stands in between can then read and change everything, and nobody notices. Each "
+         "start warns of it. Where a certificate is one of your own, give its authority as ca."},
     Note{"upstreams", "1 to 1 024. A name has 1 to 64 letters, digits, '-', '_' and '.'."},
     Note{"upstreams.*.url",
-         "The path is put in front of every request's path. https is not supported by this "
-         "version."},
+         "The path is put in front of every request's path. The port is 80, with https 443, unless "
+         "given."},
     Note{
         "routes",
         "At most 4 096. What no route covers is answered 404. Needed with more than one upstream."},

@@ -1,6 +1,7 @@
 // The table itself.
 #include <array>
 #include <type_traits>
+#include <utility>
 
 #include "config/schema.h"
 
@@ -16,6 +17,8 @@ constexpr std::array<std::string_view, 3> kBackends{"auto", "epoll", "uring"};
 constexpr std::array<std::string_view, 3> kHalfCloses{"auto", "cancel", "serve"};
 constexpr std::array<std::string_view, 2> kProtocols{"auto", "http1"};
 constexpr std::array<std::string_view, 2> kHostPolicies{"upstream", "client"};
+constexpr std::array<std::string_view, 2> kTlsVersions{"1.2", "1.3"};
+constexpr std::array<std::string_view, 3> kClientCertificates{"off", "optional", "required"};
 
 template <typename T>
 struct Store {
@@ -56,6 +59,12 @@ constexpr Field<Owner> in{
         },
 };
 
+template <typename Owner, auto... Path>
+constexpr TextField<Owner> text_in{
+    .get = [](const Owner& owner) -> const std::string& { return (owner.*....*Path); },
+    .set = [](Owner& owner, std::string value) { (owner.*....*Path) = std::move(value); },
+};
+
 template <auto Member>
 constexpr auto limit = in<Config, &Config::limits, Member>;
 
@@ -93,13 +102,24 @@ constexpr std::string_view kListenPattern = "^[^/]*:[0-9]{1,5}$";
 constexpr std::string_view kBlockPattern = "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$";
 constexpr std::string_view kAddressPattern = "^[0-9A-Fa-f:.]+$";
 constexpr std::string_view kUrlPattern =
-    "^([Hh][Tt][Tt][Pp]://[^/?#@ ]+(/[^?# ]*)?|[Uu][Nn][Ii][Xx]:/([^/].*)?)$";
+    "^([Hh][Tt][Tt][Pp][Ss]?://[^/?#@ ]+(/[^?# ]*)?|[Uu][Nn][Ii][Xx]:/([^/].*)?)$";
 constexpr std::string_view kPathPattern = "^/[^ ?#%\\\\]*$";
+constexpr std::string_view kFilePattern = "^[^\\x00-\\x1f]+$";
+constexpr std::string_view kHostPattern = "^[0-9A-Za-z_.:-]*[A-Za-z_.:-][0-9A-Za-z_.:-]*$";
 constexpr std::string_view kNamePattern = "^[A-Za-z0-9_.-]{1,64}$";
 
 constexpr Key text(Kind kind, std::string_view path, std::string_view pattern,
                    std::string_view absent, std::string_view meaning) {
   return {.path = path, .kind = kind, .meaning = meaning, .pattern = pattern, .absent = absent};
+}
+constexpr Key file(std::string_view path, std::string_view absent, auto field,
+                   std::string_view meaning) {
+  return {.path = path,
+          .kind = Kind::file,
+          .meaning = meaning,
+          .field = field,
+          .pattern = kFilePattern,
+          .absent = absent};
 }
 constexpr Key at_start(Key key) {
   key.effect = Effect::restart;
@@ -112,7 +132,24 @@ constexpr std::array kSchema{
         "where clients connect: \"127.0.0.1:8787\", \"[::1]:8787\", \":8787\" for every address")),
     at_start(text(Kind::text, "listen[].address", kListenPattern, "must be given",
                   "as the string that may stand in its place")),
-    of_kind(Kind::refused, "listen[].tls", "TLS towards clients"),
+    group("listen[].tls", "TLS towards the clients of this listener; absent: cleartext"),
+    Key{.path = "listen[].tls.certificates",
+        .kind = Kind::objects,
+        .meaning = "what clients are shown, by the name that they ask for; the first to all others",
+        .absent = "must be given"},
+    file("listen[].tls.certificates[].certificate", "must be given",
+         text_in<ServerCertificate, &ServerCertificate::certificate>,
+         "a file of PEM: the certificate, and behind it the intermediate ones"),
+    file("listen[].tls.certificates[].key", "must be given",
+         text_in<ServerCertificate, &ServerCertificate::key>, "a file of PEM: its private key"),
+    choice("listen[].tls.minVersion", kTlsVersions, in<ListenTls, &ListenTls::min_version>,
+           "the lowest version of TLS that is spoken"),
+    choice("listen[].tls.clientCertificates", kClientCertificates,
+           in<ListenTls, &ListenTls::client_certificates>,
+           "whether clients are asked for a certificate: optional serves those without one too"),
+    file("listen[].tls.clientCa", "needed unless clientCertificates is off",
+         text_in<ListenTls, &ListenTls::client_ca>,
+         "a file of PEM: the authorities that clients' certificates must come from"),
     of_kind(Kind::refused, "listen[].proxyProtocol",
             "the PROXY protocol of a load balancer in front"),
     at_start(text(Kind::text, "admin", kListenPattern, "no admin listener",
@@ -154,6 +191,33 @@ constexpr std::array kSchema{
            "whose Host is sent: the upstream's own or the client's"),
     text(Kind::texts, "upstream.sourceAddresses", kAddressPattern, "the kernel chooses",
          "local addresses over which connections are spread; none: the kernel chooses"),
+    number(Kind::number_or_off, "upstream.spare", 1, kMaxSpare, "connections",
+           in<Upstream, &Upstream::spare>,
+           "connections made ahead of need, per worker and endpoint, so that a request which must "
+           "have a new one does not wait for it; 0: none are"),
+
+    group("upstream.tls", "TLS to an upstream whose url begins with https://"),
+    file("upstream.tls.ca", "the system's roots",
+         text_in<Upstream, &Upstream::tls, &UpstreamTls::ca>,
+         "a file of PEM: the authorities that its certificate must come from"),
+    file("upstream.tls.certificate", "none is shown",
+         text_in<Upstream, &Upstream::tls, &UpstreamTls::certificate>,
+         "a file of PEM: what hushgate shows an upstream that asks for a certificate"),
+    file("upstream.tls.key", "none", text_in<Upstream, &Upstream::tls, &UpstreamTls::key>,
+         "a file of PEM: the private key of certificate"),
+    Key{.path = "upstream.tls.serverName",
+        .kind = Kind::host,
+        .meaning = "the name that is asked for (SNI) and that its certificate must be for",
+        .field = text_in<Upstream, &Upstream::tls, &UpstreamTls::server_name>,
+        .pattern = kHostPattern,
+        .absent = "the host of url"},
+    choice("upstream.tls.minVersion", kTlsVersions,
+           in<Upstream, &Upstream::tls, &UpstreamTls::min_version>,
+           "the lowest version of TLS that is spoken"),
+    Key{.path = "upstream.tls.dangerouslySkipVerification",
+        .kind = Kind::boolean,
+        .meaning = "whether any certificate is taken, whoever shows it",
+        .field = in<Upstream, &Upstream::tls, &UpstreamTls::verification>},
 
     Key{.path = "upstreams",
         .kind = Kind::group,
@@ -161,10 +225,13 @@ constexpr std::array kSchema{
         .pattern = kNamePattern,
         .absent = "must be given"},
     text(Kind::text, "upstreams.*.url", kUrlPattern, "must be given",
-         "http://host[:port][/prefix] or unix:/path"),
+         "http://host[:port][/prefix], https://host[:port][/prefix] or unix:/path"),
 
-    text(Kind::texts, "routes", {}, "one route, /, to the only upstream",
-         "which path goes to which upstream; the longest matching path wins, on segment borders"),
+    Key{.path = "routes",
+        .kind = Kind::objects,
+        .meaning = "which path goes to which upstream; the longest matching path wins, on segment "
+                   "borders",
+        .absent = "one route, /, to the only upstream"},
     text(Kind::text, "routes[].path", kPathPattern, "must be given",
          "covers this path and all below it"),
     text(Kind::text, "routes[].upstream", kNamePattern, "must be given", "a name of upstreams"),

@@ -116,6 +116,10 @@ TEST(Nearest, IsTheFirstOfTheLeastDistance) {
   EXPECT_EQ(nearest("modal", known), "modal");
   EXPECT_EQ(nearest("", known), "api");
   EXPECT_EQ(nearest("x", {}), "");
+  const std::string_view of_tls[] = {"key", "certificate", "ca"};
+  EXPECT_EQ(nearest("Cert", of_tls), "certificate");
+  EXPECT_EQ(nearest("ce", of_tls), "ca");
+  EXPECT_EQ(nearest("keys", of_tls), "key");
 }
 
 }  // namespace

@@ -1,19 +1,24 @@
 // The groups, listen and admin: from the file, and by their texts from the environment and the
 // command line.
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
-#include "config/address_text.h"
 #include "config/draft.h"
 
 namespace hushgate::config {
 namespace {
 
-void add_listen(std::string_view text, const Place& place, const std::string& shown, Draft& draft) {
+// Null, if it is no address; that is reported then.
+ListenAddress* add_listen(std::string_view text, const Place& place, const std::string& shown,
+                          Draft& draft) {
   auto listen = parse_listen(text);
-  if (!listen) return draft.wrong(place, shown, quoted(text), listen.error());
-  draft.config.listen.push_back(std::move(*listen));
+  if (!listen) {
+    draft.wrong(place, shown, quoted(text), listen.error());
+    return nullptr;
+  }
   draft.places.listen.push_back(place);
+  return &draft.config.listen.emplace_back(std::move(*listen));
 }
 
 void clear_listen(Draft& draft) {
@@ -44,21 +49,27 @@ void add_source(std::string_view text, const Place& place, const std::string& sh
 
 void read_listen_item(const Value& item, const std::string& shown, Draft& draft) {
   if (item.type == Value::Type::string) {
-    return add_listen(item.text, place_of(draft, item.at), shown, draft);
+    add_listen(item.text, place_of(draft, item.at), shown, draft);
+    return;
   }
   if (item.type != Value::Type::object) {
     return draft.wrong(place_of(draft, item.at), shown, item.shown(),
                        "it must be a string like \"127.0.0.1:8787\", or an object with address");
   }
+  ListenAddress* listen = nullptr;
+  std::optional<ListenTls> tls;
   read_object(item, "listen[].", shown + '.', draft,
               [&](const Value& member, const Key& key, const std::string& name) {
-                if (member.type == Value::Type::string) {
-                  add_listen(member.text, place_of(draft, member.at), name, draft);
+                if (key.path == "listen[].tls") {
+                  tls = read_listen_tls(member, name, draft);
+                } else if (member.type == Value::Type::string) {
+                  listen = add_listen(member.text, place_of(draft, member.at), name, draft);
                 } else {
                   draft.wrong(place_of(draft, member.at), name, member.shown(),
                               "it must be " + requirement(key));
                 }
               });
+  if (listen != nullptr) listen->tls = std::move(tls);
   if (item.find("address") == nullptr) {
     draft.fault(place_of(draft, item.at),
                 shown + ": address is missing; add \"address\": \"127.0.0.1:8787\"");
@@ -99,6 +110,16 @@ void read_config_member(const Value& member, const Key& key, const std::string& 
   });
 }
 
+// An address by its text alone stands for cleartext.
+void warn_of_lost_tls(const Place& place, Draft& draft) {
+  const auto& listen = draft.config.listen;
+  if (std::ranges::none_of(listen, [](const ListenAddress& each) { return each.tls.has_value(); }))
+    return;
+  draft.warnings.push_back({place,
+                            "this takes the place of listen in the file, which has tls; here "
+                            "nothing has it, and clients are served in cleartext"});
+}
+
 // "a,b" -> item("a"), item("b"); at most `most`.
 template <typename Item>
 void split(std::string_view text, const Key& key, const Place& place, std::size_t most,
@@ -121,6 +142,9 @@ void read_upstream_member(const Value& member, const Key& key, std::string_view 
                           Upstream& upstream, Draft& draft) {
   if (std::holds_alternative<Field<Upstream>>(key.field)) {
     return read_field(member, key, shown, upstream, draft);
+  }
+  if (key.path == "upstream.tls") {
+    return read_upstream_tls(member, std::string(shown), upstream, draft);
   }
   HG_ASSERT(key.path == "upstream.sourceAddresses");
   upstream.source_addresses.clear();
@@ -155,6 +179,7 @@ void read_override(const Key& key, std::string_view text, const Place& place, Dr
   const std::string shown(key.path);
   if (key.path == "admin") return set_admin(text, place, draft);
   if (key.path == "listen") {
+    warn_of_lost_tls(place, draft);
     clear_listen(draft);
     return split(text, key, place, kMaxListeners, draft,
                  [&](std::string_view item) { add_listen(item, place, shown, draft); });
@@ -169,6 +194,12 @@ void read_override(const Key& key, std::string_view text, const Place& place, Dr
     return split(text, key, place, kMaxSourceAddresses, draft, [&](std::string_view item) {
       add_source(item, place, shown, draft.upstream_defaults, draft);
     });
+  }
+  if (const auto* of_upstream = std::get_if<TextField<Upstream>>(&key.field)) {
+    draft.places.keys[key.path] = place;
+    auto kept = stored_text(key, text, draft.working_folder);
+    if (!kept) return draft.wrong(place, shown, quoted(text), kept.error());
+    return of_upstream->set(draft.upstream_defaults, std::move(*kept));
   }
   const auto value = stored(key, text);
   if (!value) return draft.wrong(place, shown, quoted(text), "it must be " + requirement(key));

@@ -3,21 +3,25 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "config/address_text.h"
 #include "config/draft.h"
 #include "config/nearest.h"
 
 namespace hushgate::config {
 namespace {
 
-void set_url(const Value& value, const std::string& shown, Upstream& upstream, Draft& draft) {
+// Nothing, if the url is faulty; that is reported then.
+std::optional<Scheme> set_url(const Value& value, const std::string& shown, Upstream& upstream,
+                              Draft& draft) {
   const Place place = place_of(draft, value.at);
   if (value.type != Value::Type::string) {
-    return draft.wrong(place, shown, value.shown(),
-                       "it must be a URL like \"http://127.0.0.1:3000\" or an object with url");
+    draft.wrong(place, shown, value.shown(),
+                "it must be a URL like \"http://127.0.0.1:3000\" or an object with url");
+    return std::nullopt;
   }
   const auto parsed = parse_upstream_url(value.text, upstream);
-  if (!parsed) draft.wrong(place, shown, shown_url(value.text), parsed.error());
+  if (parsed) return upstream.scheme;
+  draft.wrong(place, shown, shown_url(value.text), parsed.error());
+  return std::nullopt;
 }
 
 void read_upstream(const Value& value, Draft& draft) {
@@ -27,14 +31,15 @@ void read_upstream(const Value& value, Draft& draft) {
     draft.wrong(place_of(draft, value.key_at), "upstreams", quoted(value.key), name.error());
   Upstream upstream = draft.upstream_defaults;
   upstream.name = value.key;
+  std::optional<Scheme> scheme;
   if (value.type != Value::Type::object) {
-    set_url(value, shown, upstream, draft);
+    scheme = set_url(value, shown, upstream, draft);
   } else {
     const std::string prefix = shown + '.';
     // `url` is a key here, everything else is one of `upstream`.
     for (const Value& member : value.items) {
       if (member.key == "url") {
-        set_url(member, prefix + "url", upstream, draft);
+        scheme = set_url(member, prefix + "url", upstream, draft);
         continue;
       }
       const Key* key = find_key("upstream." + member.key);
@@ -49,6 +54,7 @@ void read_upstream(const Value& value, Draft& draft) {
                   shown + ": url is missing; add \"url\": \"http://host:port\"");
     }
   }
+  settle_upstream_tls(value.find("tls"), shown + ".tls", scheme, upstream, draft);
   draft.config.upstreams.push_back(std::move(upstream));
   draft.places.upstreams.push_back(place_of(draft, value.key_at));
 }

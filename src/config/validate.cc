@@ -96,6 +96,22 @@ void warn_of_connect_budgets(Draft& draft) {
                                 std::to_string(limits.connect_timeout.count()) + ") can"});
 }
 
+// At every start, not only by `check`.
+void warn_of_skipped_verification(Draft& draft) {
+  for (std::size_t i = 0; i < draft.config.upstreams.size(); ++i) {
+    const Upstream& upstream = draft.config.upstreams[i];
+    if (upstream.tls.verification != Verification::skipped) continue;
+    draft.warnings.push_back(
+        {draft.places.upstreams[i],
+         "upstreams." + upstream.name +
+             ".tls.dangerouslySkipVerification is true: whoever answers "
+             "in place of " +
+             upstream.authority +
+             " can read and change everything that is sent there, keys and tokens too; name the "
+             "file of its authorities in ca instead"});
+  }
+}
+
 }  // namespace
 
 void complete_and_validate(Draft& draft) {
@@ -105,6 +121,7 @@ void complete_and_validate(Draft& draft) {
   check_routes(draft);
   warn_of_unused(draft);
   warn_of_connect_budgets(draft);
+  warn_of_skipped_verification(draft);
 }
 
 }  // namespace hushgate::config

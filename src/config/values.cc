@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/assert.h"
 #include "config/draft.h"
 #include "config/nearest.h"
 
@@ -59,6 +60,11 @@ std::optional<std::uint64_t> stored(const Key& key, std::string_view text) {
   if (const auto value = number(key, text)) return value;
   if (const auto value = word(key, text)) return value;
   return truth(key, text);
+}
+
+Written<std::string> stored_text(const Key& key, std::string_view text, std::string_view folder) {
+  HG_ASSERT(key.kind == Kind::file || key.kind == Kind::host);
+  return key.kind == Kind::file ? parse_file_path(text, folder) : parse_server_name(text);
 }
 
 std::string unknown_key(std::string_view name, std::string_view prefix, std::string_view shown) {

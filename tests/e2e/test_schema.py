@@ -16,7 +16,7 @@ FAULTY = [
     {"limits": {"idleTimoutMs": 5}}, {"limits": {"upstreamRetries": 101}}, {"limits": {"maxConnections": "automatic"}},
     {"limits": []}, {"workers": 0}, {"workers": 1025}, {"io": {"backend": "kqueue"}}, {"client": {"halfClose": True}},
     {"client": {"trustedProxies": "10.0.0.0/8"}}, {"upstream": {"maxIdle": -1}}, {"upstreams": {}},
-    {"upstreams": {"a b": UP}}, {"upstreams": {"u": "https://h"}}, {"upstreams": {"u": {"maxIdle": 1}}},
+    {"upstreams": {"a b": UP}}, {"upstreams": {"u": "https://h?q"}}, {"upstreams": {"u": {"maxIdle": 1}}},
     {"routes": [{"path": "v1", "upstream": "u"}]}, {"routes": [{"path": "/"}]}, {"listen": []}, {"listen": "8787"},
     {"listen": [{"address": ":1", "tls": {}}]}, {"admin": 8788}, {"unknown": 1},
 ]
