@@ -3,7 +3,7 @@
 packages_of() {
   case "$1" in
     build) echo clang-19 lld-19 llvm-19 libclang-rt-19-dev libstdc++-12-dev cmake ninja-build \
-      libfmt-dev libspdlog-dev rapidjson-dev libcli11-dev liburing-dev ;;
+      libfmt-dev libspdlog-dev rapidjson-dev libcli11-dev liburing-dev libssl-dev ;;
     unit) echo libgtest-dev libgmock-dev libboost-dev ;;
     tidy) echo python3 clang-format-19 ;;
     deep) echo clang-tidy-19 ;;

@@ -9,13 +9,6 @@ constexpr int kPatienceTurns = 1000;
 constexpr Ms kTurnWait{10};
 constexpr std::size_t kFillLimitBytes = 32U << 20U;
 
-// HUSHGATE_SIM_SEED is added to each, to look for orders that the usual seeds do not have.
-std::uint64_t sim_seed(std::string_view name) {
-  const char* more = std::getenv("HUSHGATE_SIM_SEED");
-  return std::stoull(std::string(name.substr(3))) +
-         (more != nullptr ? std::strtoull(more, nullptr, 10) : 0);
-}
-
 }  // namespace
 
 std::string pattern(std::size_t size, std::size_t offset) {
@@ -24,19 +17,27 @@ std::string pattern(std::size_t size, std::size_t offset) {
   return text;
 }
 
+std::uint64_t seed_in(std::string_view name) {
+  const char* more = std::getenv("HUSHGATE_SIM_SEED");
+  return std::stoull(std::string(name.substr(name.find_first_of("0123456789")))) +
+         (more != nullptr ? std::strtoull(more, nullptr, 10) : 0);
+}
+
 void Contract::SetUp() {
-  const std::string_view name = GetParam();
-  bench_ = name == "epoll"      ? make_epoll_bench()
-           : name == "uring"    ? make_uring_bench()
-           : name == "olduring" ? make_old_uring_bench()
-                                : make_sim_bench(sim_seed(name));
+  bench_ = make_bench(GetParam());
   if (const std::string reason = bench_->unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   loop_ = std::make_unique<Loop>(bench_->make_backend());
+  bench_->enter(*loop_);
+}
+
+void Contract::end_loop() {
+  if (loop_) bench_->leave();
+  loop_.reset();
 }
 
 void Contract::TearDown() {
   if (loop_) loop_->turn(Time::min());
-  loop_.reset();
+  end_loop();
   bench_.reset();
 }
 

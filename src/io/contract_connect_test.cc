@@ -7,7 +7,7 @@ namespace hushgate::io {
 namespace {
 
 class ContractConnect : public Contract {};
-INSTANTIATE_TEST_SUITE_P(Io, ContractConnect, testing::ValuesIn(kContractBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Io, ContractConnect, testing::ValuesIn(contract_backends()), backend_name);
 
 TEST_P(ContractConnect, AConnectedStreamWakesItsOwnerAndCarriesBytes) {
   Owner owner;
@@ -124,7 +124,7 @@ TEST_P(ContractConnect, AUnixSocketThatIsNotThereFails) {
 }
 
 class ContractAccept : public Contract {};
-INSTANTIATE_TEST_SUITE_P(Io, ContractAccept, testing::ValuesIn(kContractBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Io, ContractAccept, testing::ValuesIn(contract_backends()), backend_name);
 
 TEST_P(ContractAccept, MoreConnectionsThanATurnTakesAreAllAccepted) {
   constexpr std::size_t kCount = 150;

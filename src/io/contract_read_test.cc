@@ -11,7 +11,7 @@ constexpr std::size_t kStallLimitBytes =
     16U << 20U;  // both kernels' buffers and the completed receives together
 
 class ContractRead : public Contract {};
-INSTANTIATE_TEST_SUITE_P(Io, ContractRead, testing::ValuesIn(kContractBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Io, ContractRead, testing::ValuesIn(contract_backends()), backend_name);
 
 // Sends until the peer's kernel takes nothing for a number of turns.
 std::size_t flood(Peer& peer, const std::function<void()>& turns) {

@@ -8,7 +8,7 @@ namespace hushgate::io {
 namespace {
 
 class ContractTurn : public Contract {};
-INSTANTIATE_TEST_SUITE_P(Io, ContractTurn, testing::ValuesIn(kContractBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Io, ContractTurn, testing::ValuesIn(contract_backends()), backend_name);
 
 // Both have events in the same turn; whoever runs first closes the other and opens a new connection
 // in its place.

@@ -8,7 +8,7 @@ namespace hushgate::io {
 namespace {
 
 class ContractWrite : public Contract {};
-INSTANTIATE_TEST_SUITE_P(Io, ContractWrite, testing::ValuesIn(kContractBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Io, ContractWrite, testing::ValuesIn(contract_backends()), backend_name);
 
 Result<std::size_t> write_text(Stream& stream, std::string_view text) {
   const Bytes piece = as_bytes(text);

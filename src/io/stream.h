@@ -141,6 +141,9 @@ class Stream {
   // kernel can tell; the longest Duration where it cannot. A loop that was kept from running sees
   // both late and at once.
   virtual Duration finish_delay() { return Duration::max(); }
+  // The peer may end its direction and still read what is written. TLS: false, its close_notify
+  // means that it is gone (CONTRACT section 1).
+  virtual bool half_closes() const { return true; }
   virtual void set_keep_alive(const KeepAlive& keep_alive) = 0;
   // The object is gone afterwards. Its owner is not woken for it any more.
   virtual void close(CloseHow how) = 0;
