@@ -6,11 +6,37 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "base/assert.h"
 #include "io/token.h"
 
 namespace hushgate::io {
+
+namespace {
+
+// A few small pieces are sooner joined than described to the kernel.
+constexpr std::size_t kJoinedBytes = 1'024;
+
+ssize_t send_pieces(int fd, std::span<iovec> pieces, std::size_t bytes) {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  if (pieces.size() == 1) return ::send(fd, pieces[0].iov_base, pieces[0].iov_len, kFlags);
+  if (bytes <= kJoinedBytes) {
+    std::array<std::byte, kJoinedBytes> joined;
+    std::byte* end = joined.data();
+    for (const iovec& piece : pieces) {
+      std::memcpy(end, piece.iov_base, piece.iov_len);
+      end += piece.iov_len;
+    }
+    return ::send(fd, joined.data(), bytes, kFlags);
+  }
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(fd, &message, kFlags);
+}
+
+}  // namespace
 
 void EpollStream::open(const Home& home, std::uint32_t slot, Descriptor fd, SocketAddress peer,
                        Runnable* owner, ConnectStart start) {
@@ -116,10 +142,7 @@ Result<std::size_t> EpollStream::write(std::span<const Bytes> pieces) {
     offered += piece.size();
   }
   if (count == 0) return 0;
-  msghdr message{};
-  message.msg_iov = vectors.data();
-  message.msg_iovlen = count;
-  const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent = send_pieces(fd_.get(), {vectors.data(), count}, offered);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) {
     set_failed(errno);
     return fail(ErrorKind::connection_terminated, error_);
