@@ -16,9 +16,8 @@ _START_SECONDS = 15
 class Gateway:
     """A running gateway."""
 
-    def __init__(self, name, program, port, rest_pss):
+    def __init__(self, name, program, port):
         self.name, self.program, self.port = name, program, port
-        self.rest_pss = rest_pss  # bytes once started, before any load
 
     def cpu(self):
         return self.program.cpu() if self.program else None
@@ -59,7 +58,7 @@ class Field:
         """A gateway that has answered; Failed says why there is none."""
         start = self.peers[name].start(job)
         if not start.argv:
-            return Gateway(name, None, start.port, 0)
+            return Gateway(name, None, start.port)
         program = Program(name, start.argv, cores=cores or self.core, directory=job.directory,
                           environment=start.environment, out=start.out, err=start.err)
         try:
@@ -71,7 +70,7 @@ class Field:
                 if time.monotonic() > until:
                     raise Failed(f"{name} does not answer: {program.last_words()}")
                 time.sleep(0.02)
-            return Gateway(name, program, port, program.pss())
+            return Gateway(name, program, port)
         except Failed:
             program.end()
             raise

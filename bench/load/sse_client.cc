@@ -178,5 +178,6 @@ int main(int argc, char** argv) {
   const std::uint64_t begin = now_ns();
   clients.run_for(arguments.number("seconds-ms", 2'000) * kNsPerMs);
   clients.report(static_cast<double>(now_ns() - begin) / 1e9);
+  clients.wait_for_a_line();  // with every stream open
   return 0;
 }

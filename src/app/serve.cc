@@ -12,12 +12,14 @@
 #include <ctime>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "app/command_line.h"
 #include "app/notify.h"
 #include "app/server.h"
 #include "app/server_errors.h"
 #include "app/settings.h"
+#include "io/memory.h"
 
 namespace hushgate::app {
 namespace {
@@ -78,14 +80,17 @@ void until_told_to_stop(Server& server, const sigset_t& set, const Serving& serv
   const std::string status = fmt::format("{}", fmt::join(server.listening(), ", "));
   if (serving.watch != nullptr) begin_watch(server, *serving.watch);
   notifier.ready(status);
+  bool begun = true;  // or read again: what only that needed is let go when it is over
   for (;;) {
     const Time look = serving.watch != nullptr ? serving.watch->due() : kNever;
     const int signal = next_signal(set, notifier, look == kNever ? kLook : look - Clock::now());
     if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == 0 && std::exchange(begun, false)) io::trim_memory();
     if (signal != SIGHUP && !has_news(server, serving.watch)) continue;
     notifier.reloading(Clock::now());
     reload(server, serving.reread);
     notifier.ready(status);
+    begun = true;
   }
 }
 

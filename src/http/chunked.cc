@@ -21,6 +21,29 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
+// Where the data of the chunk lies with which `text` begins, if all of it is there, with a plain
+// line: nearly every event of a stream is one. Of size 0 otherwise.
+struct WholeChunk {
+  std::size_t at = 0;
+  std::size_t size = 0;
+};
+WholeChunk whole_chunk(std::string_view text) {
+  constexpr std::size_t kMostDigits = 7;
+  std::size_t digits = 0;
+  std::size_t size = 0;
+  for (; digits < text.size(); ++digits) {
+    const int digit = hex_value(text[digits]);
+    if (digit < 0) break;
+    if (digits == kMostDigits) return {};
+    size = (size << 4) | static_cast<std::size_t>(digit);
+  }
+  const std::size_t at = digits + 2;
+  if (size == 0 || text.size() < at + size + 2) return {};
+  if (text[digits] != '\r' || text[digits + 1] != '\n') return {};
+  if (text[at + size] != '\r' || text[at + size + 1] != '\n') return {};
+  return {at, size};
+}
+
 }  // namespace
 
 // What may follow the size, an extension's name or its value.
@@ -97,6 +120,13 @@ ChunkedStep ChunkedDecoder::fail(ErrorKind error, std::size_t consumed) {
 ChunkedStep ChunkedDecoder::decode(Bytes in, Trailers& trailers) {
   HG_ASSERT(state_ != State::done && state_ != State::failed);
   const std::string_view text = as_text(in);
+  if (state_ == State::size_first) {
+    const WholeChunk whole = whole_chunk(text);
+    if (whole.size > 0) {
+      return {ChunkedEvent::data, ErrorKind::none, whole.at + whole.size + 2,
+              in.subspan(whole.at, whole.size)};
+    }
+  }
   std::size_t at = 0;
   while (at < text.size()) {
     if (state_ == State::data) {

@@ -219,8 +219,8 @@ TEST(Chunked, DataIsAViewIntoTheInput) {
   Trailers trailers;
   const ChunkedStep first = decoder.decode(as_bytes(text), trailers);
   EXPECT_EQ(as_text(first.data).data(), text.data() + 3);
-  EXPECT_EQ(first.consumed, 8u);
-  const ChunkedStep second = decoder.decode(as_bytes(text).subspan(8), trailers);
+  EXPECT_EQ(first.consumed, 10u);  // with its CRLF
+  const ChunkedStep second = decoder.decode(as_bytes(text).subspan(10), trailers);
   EXPECT_EQ(as_text(second.data), "abc");
   EXPECT_EQ(second.consumed, 8u);
 }

@@ -6,11 +6,37 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "base/assert.h"
 #include "io/token.h"
 
 namespace hushgate::io {
+
+namespace {
+
+// A few small pieces are sooner joined than described to the kernel.
+constexpr std::size_t kJoinedBytes = 1'024;
+
+ssize_t send_pieces(int fd, std::span<iovec> pieces, std::size_t bytes) {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  if (pieces.size() == 1) return ::send(fd, pieces[0].iov_base, pieces[0].iov_len, kFlags);
+  if (bytes <= kJoinedBytes) {
+    std::array<std::byte, kJoinedBytes> joined;
+    std::byte* end = joined.data();
+    for (const iovec& piece : pieces) {
+      std::memcpy(end, piece.iov_base, piece.iov_len);
+      end += piece.iov_len;
+    }
+    return ::send(fd, joined.data(), bytes, kFlags);
+  }
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(fd, &message, kFlags);
+}
+
+}  // namespace
 
 void EpollStream::open(const Home& home, std::uint32_t slot, Descriptor fd, SocketAddress peer,
                        Runnable* owner, ConnectStart start) {
@@ -21,7 +47,7 @@ void EpollStream::open(const Home& home, std::uint32_t slot, Descriptor fd, Sock
   peer_ = std::move(peer);
   owner_ = owner;
   error_ = 0;
-  flags_ = start == ConnectStart::pending ? kConnecting : kWritable;
+  flags_ = start == ConnectStart::pending ? kConnecting | kUnlimited : kWritable;
   state_ = State::open;
 }
 
@@ -39,9 +65,9 @@ void EpollStream::set_failed(int error) {
 // True when the attempt has ended.
 bool EpollStream::end_connecting(std::uint32_t events) {
   if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) == 0) return false;
-  flags_ = static_cast<std::uint8_t>(flags_ & ~kConnecting);
-  const int error = take_socket_error(fd_.get());
-  if (error != 0) {
+  clear(kConnecting);
+  const bool good = (events & (EPOLLERR | EPOLLHUP)) == 0;
+  if (const int error = good ? 0 : take_socket_error(fd_.get()); error != 0) {
     set_failed(error);
   } else {
     flags_ |= kWritable;
@@ -88,13 +114,13 @@ Take EpollStream::take() {
     // A short read found the end, and what comes later is a new edge. But a FIN or a reset already
     // reported gives none.
     if (length < buffer.size() && !peer_finished() && !failed()) {
-      flags_ = static_cast<std::uint8_t>(flags_ & ~kReadable);
+      clear(kReadable);
     }
     return {.kind = Take::Kind::data, .lease = home_->buffer.lend(length)};
   }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     if (failed()) return ended();
-    if (errno == EAGAIN) flags_ = static_cast<std::uint8_t>(flags_ & ~kReadable);
+    if (errno == EAGAIN) clear(kReadable);
     return {};
   }
   // The kernel names an error once: after SO_ERROR has told it, recv() says 0 as if it had been a
@@ -116,17 +142,21 @@ Result<std::size_t> EpollStream::write(std::span<const Bytes> pieces) {
     offered += piece.size();
   }
   if (count == 0) return 0;
-  msghdr message{};
-  message.msg_iov = vectors.data();
-  message.msg_iovlen = count;
-  const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent = send_pieces(fd_.get(), {vectors.data(), count}, offered);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) {
     set_failed(errno);
     return fail(ErrorKind::connection_terminated, error_);
   }
   const std::size_t accepted = sent > 0 ? static_cast<std::size_t>(sent) : 0;
-  if (accepted < offered) flags_ = static_cast<std::uint8_t>(flags_ & ~kWritable);
+  if (accepted < offered) note_short_write();
   return accepted;
+}
+
+void EpollStream::note_short_write() {
+  clear(kWritable);
+  if (!has(kUnlimited)) return;
+  clear(kUnlimited);
+  limit_unsent(fd_.get());
 }
 
 void EpollStream::finish_writing() {

@@ -64,9 +64,13 @@ class EpollStream final : public Stream {
   static constexpr std::uint8_t kReadAll = 32;
   // finish_writing() was called.
   static constexpr std::uint8_t kFinSent = 64;
+  // We connected it, and nothing bounds yet what the kernel holds unsent.
+  static constexpr std::uint8_t kUnlimited = 128;
 
   bool has(std::uint8_t flag) const { return flags_ & flag; }
+  void clear(std::uint8_t flag) { flags_ = static_cast<std::uint8_t>(flags_ & ~flag); }
   bool end_connecting(std::uint32_t events);
+  void note_short_write();
   void set_failed(int error);
   Take ended();
 

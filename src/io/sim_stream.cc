@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "base/assert.h"
-#include "base/limits.h"
 
 namespace hushgate::io {
 
@@ -16,7 +15,7 @@ void SimStream::open(SimSocket socket, Runnable* owner) {
   error_ = 0;
   peer_ = end().remote();
   flags_ = end().state() == SimEnd::State::connecting ? kConnecting : kWritable;
-  end().set_keep_alive({kTcpKeepAliveIdle, kTcpKeepAliveInterval, kTcpKeepAliveProbes});
+  if (socket.side == 1) end().set_keep_alive(kTcpKeepAlive);
   socket_changed();  // what came while it was queued
 }
 

@@ -1,5 +1,6 @@
 #include "io/sockets.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -8,7 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "base/limits.h"
@@ -38,10 +41,28 @@ bool is_tcp(int fd) {
 }
 
 // Hints: a kernel that refuses one of them still gives a usable connection.
-void apply_connection_options(int fd) {
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kNotSentLowatBytes);
-  apply_keep_alive(fd, {kTcpKeepAliveIdle, kTcpKeepAliveInterval, kTcpKeepAliveProbes});
+void apply_accepted_options(int listener) {
+  set_option(listener, IPPROTO_TCP, TCP_NODELAY, 1);
+  limit_unsent(listener);
+  apply_keep_alive(listener, kTcpKeepAlive);
+}
+
+struct PortRange {
+  std::uint16_t first = 1;
+  std::uint16_t last = 65'535;
+};
+
+PortRange read_ephemeral_ports() {
+  const Descriptor file(::open("/proc/sys/net/ipv4/ip_local_port_range", O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> text{};
+  const ssize_t got = file.valid() ? ::read(file.get(), text.data(), text.size()) : -1;
+  if (got <= 0) return {};
+  PortRange range;
+  const char* const end = text.data() + got;
+  const auto [gap, no_first] = std::from_chars(text.data(), end, range.first);
+  if (no_first != std::errc{} || gap == end) return {};
+  if (std::from_chars(gap + 1, end, range.last).ec != std::errc{}) return {};
+  return range;
 }
 
 Result<Descriptor> open_socket(const SocketAddress& address, ErrorKind kind) {
@@ -65,7 +86,7 @@ Result<Descriptor> open_listener(const SocketAddress& address, const ListenOptio
       return fail(ErrorKind::internal_fault, errno);
     }
     if (family_of(address) == AF_INET6) set_option(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-    apply_connection_options(fd->get());
+    apply_accepted_options(fd->get());
   }
   sockaddr_storage storage;
   const socklen_t length = to_sockaddr(address, storage);
@@ -79,7 +100,7 @@ Result<Descriptor> open_listener(const SocketAddress& address, const ListenOptio
 Result<Descriptor> open_connection(const SocketAddress& address, const ConnectOptions& options) {
   Result<Descriptor> fd = open_socket(address, ErrorKind::connection_failed);
   if (!fd || address.ip() == nullptr) return fd;
-  apply_connection_options(fd->get());
+  set_option(fd->get(), IPPROTO_TCP, TCP_NODELAY, 1);
   if (!options.source) return fd;
   set_option(fd->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   sockaddr_storage storage;
@@ -135,6 +156,13 @@ void apply_keep_alive(int fd, const KeepAlive& keep_alive) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(keep_alive.idle));
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, seconds(keep_alive.interval));
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, keep_alive.probes);
+}
+
+void limit_unsent(int fd) { set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kNotSentLowatBytes); }
+
+bool is_ephemeral(std::uint16_t port) {
+  static const PortRange range = read_ephemeral_ports();
+  return port >= range.first && port <= range.last;
 }
 
 void reset_on_close(int fd) {

@@ -13,8 +13,8 @@
 
 namespace hushgate::io {
 
-// TCP_NOTSENT_LOWAT of every connection: what the kernel holds unsent for a slow peer stays short,
-// so that write() is refused early and TIOCOUTQ shows what the peer takes.
+// TCP_NOTSENT_LOWAT: what the kernel holds unsent for a slow peer stays short, so that write() is
+// refused early and TIOCOUTQ shows what the peer takes.
 inline constexpr int kNotSentLowatBytes = 128 * 1024;
 
 // Owns a descriptor.
@@ -45,9 +45,10 @@ class Descriptor {
 // connections.
 Result<Descriptor> open_listener(const SocketAddress& address, const ListenOptions& options);
 
-// An unconnected non-blocking socket with the options of a connection; bound to `options.source`
-// without a port yet (IP_BIND_ADDRESS_NO_PORT: the port is chosen by connect, so one source port
-// serves many destinations).
+// An unconnected non-blocking socket with TCP_NODELAY. What few connections come to need is set
+// when they do, each of it a system call: set_keep_alive(), limit_unsent(). It is bound to
+// `options.source` without a port yet (IP_BIND_ADDRESS_NO_PORT: the port is chosen by connect, so
+// one source port serves many destinations).
 Result<Descriptor> open_connection(const SocketAddress& address, const ConnectOptions& options);
 
 enum class ConnectStart : std::uint8_t {
@@ -74,6 +75,10 @@ bool anyone_queued(int fd);
 // The pending error, which is thereby cleared.
 int take_socket_error(int fd);
 void apply_keep_alive(int fd, const KeepAlive& keep_alive);
+// TCP_NOTSENT_LOWAT, for a connection that has shown to need it: a write was not accepted whole.
+void limit_unsent(int fd);
+// Whether the kernel may choose it as a connection's source (as the range stood when first asked).
+bool is_ephemeral(std::uint16_t port);
 // The next close() sends a reset and drops what was not delivered.
 void reset_on_close(int fd);
 // TIOCOUTQ. Of TCP's FIN, which the kernel counts as one byte, nothing: say with `fin_sent` that it

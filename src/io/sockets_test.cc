@@ -19,16 +19,14 @@ int option(int fd, int level, int name) {
   return value;
 }
 
-void expect_connection_options(int fd) {
-  EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+void expect_keep_alive(int fd) {
   EXPECT_EQ(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
   EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), kTcpKeepAliveIdle.count() / 1000);
   EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPINTVL), kTcpKeepAliveInterval.count() / 1000);
   EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPCNT), kTcpKeepAliveProbes);
-  EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT), kNotSentLowatBytes);
 }
 
-TEST(Sockets, BothSidesOfAConnectionHaveItsOptionsAndAcceptedOnesInheritThem) {
+TEST(Sockets, AcceptedConnectionsInheritEveryOptionAndConnectedOnesGetThemOnDemand) {
   const auto listener = open_listener(IpPort{IpAddress::v4(127, 0, 0, 1)}, {.backlog = 8});
   ASSERT_TRUE(listener.has_value());
   const SocketAddress address = local_address(listener->get());
@@ -38,8 +36,16 @@ TEST(Sockets, BothSidesOfAConnectionHaveItsOptionsAndAcceptedOnesInheritThem) {
   const Descriptor accepted(
       ::accept4(listener->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   ASSERT_TRUE(accepted.valid());
-  expect_connection_options(client->get());
-  expect_connection_options(accepted.get());
+  for (const int fd : {client->get(), accepted.get()}) {
+    EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+  }
+  expect_keep_alive(accepted.get());
+  EXPECT_EQ(option(accepted.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT), kNotSentLowatBytes);
+  EXPECT_EQ(option(client->get(), SOL_SOCKET, SO_KEEPALIVE), 0);
+  apply_keep_alive(client->get(), kTcpKeepAlive);
+  limit_unsent(client->get());
+  expect_keep_alive(client->get());
+  EXPECT_EQ(option(client->get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT), kNotSentLowatBytes);
   ASSERT_NE(local_address(client->get()).ip(), nullptr);
   EXPECT_EQ(local_address(client->get()).ip()->ip, IpAddress::v4(127, 0, 0, 2));
   EXPECT_EQ(take_socket_error(client->get()), 0);
@@ -52,6 +58,16 @@ TEST(Sockets, KeepAliveCanBeChangedAndIsAtLeastASecond) {
   EXPECT_EQ(option(fd->get(), IPPROTO_TCP, TCP_KEEPIDLE), 5);
   EXPECT_EQ(option(fd->get(), IPPROTO_TCP, TCP_KEEPINTVL), 1);
   EXPECT_EQ(option(fd->get(), IPPROTO_TCP, TCP_KEEPCNT), 3);
+}
+
+// By the range that this machine has now.
+TEST(Sockets, APortThatTheKernelChoseIsEphemeralAndAWellKnownOneIsNot) {
+  const Descriptor fd(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_storage storage;
+  const socklen_t length = to_sockaddr(IpPort{IpAddress::v4(127, 0, 0, 1)}, storage);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length), 0);
+  EXPECT_TRUE(is_ephemeral(local_address(fd.get()).ip()->port));
+  EXPECT_FALSE(is_ephemeral(0));
 }
 
 TEST(Sockets, SeveralListenersShareAnAddressAndTheTwoAnyAddressesDoNotCollide) {

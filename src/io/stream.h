@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/address.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "io/runnable.h"
 
@@ -90,6 +92,9 @@ struct KeepAlive {
   Ms interval;
   int probes;
 };
+// Of a connection that is not known to need another (CONTRACT section 1).
+inline constexpr KeepAlive kTcpKeepAlive{kTcpKeepAliveIdle, kTcpKeepAliveInterval,
+                                         kTcpKeepAliveProbes};
 
 // Created by Backend::connect or by a listener; lives in its backend's slab and never moves. The
 // owner is made ready when the stream becomes connected or fails to, readable, writable again after
@@ -144,6 +149,11 @@ class Stream {
   // The peer may end its direction and still read what is written. TLS: false, its close_notify
   // means that it is gone (CONTRACT section 1).
   virtual bool half_closes() const { return true; }
+  virtual bool encrypted() const { return false; }  // TLS is spoken on it
+  // Whom the peer has proved to be, by a certificate that was verified (RFC 2253); empty: nobody.
+  virtual std::string peer_subject() const { return {}; }
+  // Counted from the last byte received, also where that lies in the past. An accepted stream
+  // begins with kTcpKeepAlive, one that was connected without.
   virtual void set_keep_alive(const KeepAlive& keep_alive) = 0;
   // The object is gone afterwards. Its owner is not woken for it any more.
   virtual void close(CloseHow how) = 0;
@@ -161,9 +171,9 @@ class Stream {
                                 kFailed = 16;
 
   Runnable* owner_ = nullptr;
+  SocketAddress peer_;
   int error_ = 0;
   std::uint8_t flags_ = 0;
-  SocketAddress peer_;
 };
 
 // Owns a stream; closes it with a reset unless another end was chosen before.

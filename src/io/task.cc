@@ -1,8 +1,11 @@
 #include "io/task.h"
 
+#include <sanitizer/asan_interface.h>
+
 #include <array>
-#include <cstdlib>
+#include <memory>
 #include <new>
+#include <vector>
 
 namespace hushgate::io {
 namespace {
@@ -10,6 +13,7 @@ namespace {
 constexpr std::size_t kClassBytes = 16;  // every idle connection has a frame
 constexpr std::size_t kClasses =
     128;  // frames up to 2 KiB are kept; larger ones are a mistake in a coroutine's locals
+constexpr std::size_t kBlockBytes = 8'192;  // frames are cut from blocks: no heap header for each
 
 struct FreeFrame {
   FreeFrame* next;
@@ -17,24 +21,29 @@ struct FreeFrame {
 
 class FrameStore {
  public:
-  FrameStore() = default;
-  FrameStore(const FrameStore&) = delete;
-  FrameStore& operator=(const FrameStore&) = delete;
-  ~FrameStore() {
-    for (FreeFrame* frame : free_) {
-      while (frame != nullptr) ::operator delete(std::exchange(frame, frame->next));
-    }
-  }
-
   void* take(std::size_t index) {
-    if (free_[index] == nullptr) return ::operator new((index + 1) * kClassBytes);
-    return std::exchange(free_[index], free_[index]->next);
+    if (free_[index] == nullptr) cut(index);
+    FreeFrame* const frame = free_[index];
+    ASAN_UNPOISON_MEMORY_REGION(frame, (index + 1) * kClassBytes);
+    free_[index] = frame->next;
+    return frame;
   }
   void put(void* frame, std::size_t index) noexcept {
     free_[index] = ::new (frame) FreeFrame{free_[index]};
+    ASAN_POISON_MEMORY_REGION(frame, (index + 1) * kClassBytes);
   }
 
  private:
+  void cut(std::size_t index) {
+    const std::size_t frame_bytes = (index + 1) * kClassBytes;
+    std::byte* const block =
+        blocks_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(kBlockBytes)).get();
+    for (std::size_t i = kBlockBytes / frame_bytes; i > 0; --i) {
+      put(block + (i - 1) * frame_bytes, index);
+    }
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::array<FreeFrame*, kClasses> free_{};
 };
 

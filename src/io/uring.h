@@ -12,8 +12,8 @@
 namespace hushgate::io {
 
 struct UringOptions {
-  unsigned entries = 1024;           // submission queue; a power of two
-  unsigned buffers = 32;             // receive buffers, shared by all streams; a power of two
+  unsigned entries = 256;            // submission queue; a power of two
+  unsigned buffers = 8;              // receive buffers, shared by all streams; a power of two
   std::size_t buffer_bytes = 32768;  // of each, and so of the largest lease
   UringFeatures features{};          // of these, what the kernel has is used
 };

@@ -25,7 +25,7 @@ class UringBuffers {
 
   static constexpr std::uint16_t kGroup = 0;
   // So many are offered at first. (Each gets its turn, so all that are offered become resident.)
-  static constexpr std::uint32_t kFirst = 4;
+  static constexpr std::uint32_t kFirst = 2;
 
   // A receive found none: more are offered from now on.
   void grow();

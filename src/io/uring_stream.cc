@@ -31,6 +31,7 @@ void UringStream::open(UringHome& home, std::uint32_t slot, Descriptor fd, Socke
   owner_ = owner;
   error_ = 0;
   hung_up_ = recorded = false;
+  unlimited_ = start == ConnectStart::pending;
   state_ = State::open;
   flags_ = start == ConnectStart::pending ? kConnecting : kWritable;
   home_->touch(slot_);
@@ -128,7 +129,10 @@ bool UringStream::on_connect(int result) {
   connect_ = Submitted::no;
   if (result < 0 || state_ != State::open) return false;
   clear(kConnecting);
-  if (const int error = take_socket_error(fd_.get()); error != 0) return set_failed(error);
+  const bool good = (static_cast<unsigned>(result) & (POLLERR | POLLHUP)) == 0;
+  if (const int error = good ? 0 : take_socket_error(fd_.get()); error != 0) {
+    return set_failed(error);
+  }
   flags_ |= kWritable;
   return true;
 }

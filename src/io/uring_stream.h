@@ -178,6 +178,7 @@ class UringStream final : public Stream {
   Submitted poll_ = Submitted::no;
   Submitted connect_ = Submitted::no;  // a poll for the end of connecting
   bool hung_up_ = false;               // both directions have ended: nothing to poll for
+  bool unlimited_ = false;  // we connected it, and nothing bounds yet what the kernel holds unsent
   UringInbox inbox_;
   UringOutbox::Part part_;
   // What the socket had no room for; while there is such, nothing more is accepted.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.h"
 #include "io/uring_stream.h"
@@ -83,6 +84,7 @@ void UringStream::keep(Bytes rest) {
   std::memcpy(block_.get() + block_tail_, rest.data(), rest.size());
   block_tail_ += static_cast<std::uint32_t>(rest.size());
   clear(kWritable);
+  if (std::exchange(unlimited_, false)) limit_unsent(fd_.get());
   home_->touch(slot_);
 }
 

@@ -57,7 +57,7 @@ class Wheel final : private Runnable {
   std::uint64_t sweeps() const { return sweeps_; }
 
  private:
-  static constexpr std::size_t kSlots = 4096;
+  static constexpr std::size_t kSlots = 2048;
   static constexpr Duration kTick = std::chrono::milliseconds(25);
 
   static std::int64_t tick_of(Time time);

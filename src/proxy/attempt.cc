@@ -29,7 +29,7 @@ void Exchange::reopen_attempt() {
       .number("ordinal", record.ordinal);
   abort_upstream();
   record.error = {};
-  response_text_.clear();
+  give_room(response_text_);
   response_scanner_.reset();
   begin_dial();
 }
@@ -84,7 +84,7 @@ void Exchange::use(upstream::ConnectionPtr connection) {
   upstream_deaf_ = false;
   surplus_bytes_ = 0;
   response_complete_ = false;
-  upstream_out_.restart(kWarmBytes);
+  upstream_out_.restart();
   write_upstream_head();
   session_->apply(Event::connected);
 }
@@ -97,7 +97,7 @@ void Exchange::write_upstream_head() {
   const bool own_host =
       upstream.host_policy == config::HostPolicy::upstream || head.authority.empty();
   http::write_request_head(
-      upstream_out_.tail(), head,
+      upstream_out_.large_tail(), head,
       {.path_prefix = upstream.prefix,
        .host = own_host ? std::string_view(upstream.authority) : head.authority,
        .framing = request_framing_,

@@ -10,6 +10,7 @@
 
 #include "base/intrusive_list.h"
 #include "base/log.h"
+#include "http/fields.h"
 #include "io/loop.h"
 #include "io/wheel.h"
 #include "proxy/generation.h"
@@ -55,6 +56,8 @@ struct Context {
   io::Runnable* drained = nullptr;  // made ready when the last session has gone
 
   Share share;
+
+  http::FieldList response_fields;  // empty; room for whoever reads a head now
 
   // Exchanges are used again, so that their buffers need no allocation once warm.
   std::unique_ptr<Exchange> take_exchange();

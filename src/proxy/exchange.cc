@@ -46,7 +46,7 @@ void Exchange::reset() {
   decision_ = {};
   safe_ = false;
   endpoint_ = nullptr;
-  clear_warm(response_text_);
+  give_room(response_text_);
   response_scanner_.reset();
   response_.clear();
   request_framing_ = response_framing_ = {};
@@ -54,8 +54,8 @@ void Exchange::reset() {
   response_body_.begin({}, {0, 0});
   upstream_deaf_ = false;
   client_framing_ = http::FramingKind::none;
-  client_out_.restart(kWarmBytes);
-  upstream_out_.restart(kWarmBytes);
+  client_out_.restart();
+  upstream_out_.restart();
   interims_ = 0;
   surplus_bytes_ = 0;
   response_complete_ = false;
@@ -128,8 +128,9 @@ void Exchange::run_upstream_clock(phase::UpstreamClock clock) {
   }
 }
 
-std::uint64_t Exchange::upstream_acknowledged() {
-  return upstream_out_.accepted() - connection_->stream().unacknowledged();
+std::int64_t Exchange::upstream_acknowledged() {
+  return static_cast<std::int64_t>(upstream_out_.accepted()) -
+         static_cast<std::int64_t>(connection_->stream().unacknowledged());
 }
 
 void Exchange::judge_upstream() {
@@ -189,12 +190,12 @@ void Exchange::write_error_answer() {
   if (request_id.empty()) choose_request_id();  // a head that never became complete
   if (session_->state().in == In::discarding && rest_is_too_much()) session_->apply(Event::last);
   client_framing_ = http::FramingKind::length;
-  write_error(client_out_.tail(), {.kind = kind,
-                                   .method = head.method,
-                                   .connection = client_connection_field(),
-                                   .should_retry = should_retry(),
-                                   .server = setup().via_token,
-                                   .request_id = request_id});
+  write_error(client_out_.large_tail(), {.kind = kind,
+                                         .method = head.method,
+                                         .connection = client_connection_field(),
+                                         .should_retry = should_retry(),
+                                         .server = setup().via_token,
+                                         .request_id = request_id});
 }
 
 }  // namespace hushgate::proxy

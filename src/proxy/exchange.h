@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/spare_room.h"
 #include "http/h1_state.h"
 #include "http/head.h"
 #include "http/scanner.h"
@@ -23,12 +24,12 @@
 
 namespace hushgate::proxy {
 
-inline constexpr std::size_t kMaxRequestIdBytes = 128;  // of one that a trusted client brings
-inline constexpr std::size_t kWarmBytes = 4'096;  // of each buffer that a spare exchange keeps
+inline constexpr std::size_t kMaxRequestIdBytes = 128;    // of one that a trusted client brings
 inline constexpr std::size_t kMaxSpareExchanges = 1'024;  // per worker
 inline constexpr int kTurnTakes = 8;  // receives per direction and turn; then others have theirs
 
-// Empties a buffer; room for usual heads is kept, what a large one needed goes back.
+// Empties what a spare exchange keeps; room for usual heads is kept, what a large one needed goes
+// back.
 inline void clear_warm(std::string& text) {
   if (text.capacity() > kWarmBytes) std::string().swap(text);
   text.clear();
@@ -92,6 +93,7 @@ class Exchange {
   // What was taken behind the part of the request that is understood: of its body, then of the next
   // request. It outlives reset().
   std::string rest;
+  Time bytes_at{};  // when bytes of the client's were last taken; outlives reset() as well
   const route::Decision& decision() const { return decision_; }
   bool has_decision() const { return decision_.upstream != nullptr; }
   // What it began with; from begin() to reset().
@@ -123,7 +125,7 @@ class Exchange {
   void flush_client();
   void judge_upstream();
   bool request_sent() const;
-  std::uint64_t upstream_acknowledged();
+  std::int64_t upstream_acknowledged();
 
   // exchange_head.cc
   void refuse(ErrorKind kind);
@@ -160,6 +162,7 @@ class Exchange {
   bool wants_response_bytes() const;
   void take_response(Bytes bytes);
   void take_response_head(Bytes bytes);
+  void read_response_head();
   bool use_response_head(std::string_view text);
   void use_interim();
   void use_upgrade();

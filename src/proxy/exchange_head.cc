@@ -124,7 +124,7 @@ void Exchange::answer_here(const LocalAnswer& answer) {
   close_if_unsure();
   session_->apply(request_framing_.bodyless() ? Event::head_local : Event::head_local_body);
   record.status = answer.status;
-  write_local(client_out_.tail(), answer, head.method, client_connection_field(), request_id);
+  write_local(client_out_.large_tail(), answer, head.method, client_connection_field(), request_id);
 }
 
 // RFC 9110 section 7.6.2: a TRACE or OPTIONS with Max-Forwards: 0 ends here.

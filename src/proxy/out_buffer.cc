@@ -38,12 +38,14 @@ void OutBuffer::keep_rest(std::span<const Bytes> pieces, std::size_t accepted) {
   for (const Bytes piece : pieces) {
     const std::size_t taken = std::min(accepted, piece.size());
     accepted -= taken;
+    if (taken == piece.size()) continue;
+    take_room(bytes_);
     bytes_.append(as_text(piece.subspan(taken)));
   }
 }
 
 void OutBuffer::clear() {
-  bytes_.clear();
+  give_room(bytes_);
   begin_ = 0;
 }
 

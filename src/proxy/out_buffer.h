@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/spare_room.h"
 #include "io/stream.h"
 
 namespace hushgate::proxy {
@@ -21,18 +22,21 @@ class OutBuffer {
   // Given to the kernel so far, of this buffer's lifetime.
   std::uint64_t accepted() const { return accepted_; }
 
-  // Small things (heads, chunk lines) are appended here and go out with the next send() or flush().
+  // Small things (chunk lines) are appended here and go out with the next send() or flush().
   std::string& tail() { return bytes_; }
+  // The same for heads.
+  std::string& large_tail() {
+    take_room(bytes_);
+    return bytes_;
+  }
 
   // What waits, then the pieces, in one call; what is not accepted of the pieces is copied and
   // waits. At most kMaxPieces pieces. On failure everything is dropped: the connection is dead.
   Result<void> send(io::Stream& stream, std::span<const Bytes> pieces);
   Result<void> flush(io::Stream& stream) { return send(stream, {}); }
 
-  // For the next message on another stream: drops what waits and counts anew; keeps a capacity of
-  // up to `keep_bytes`.
-  void restart(std::size_t keep_bytes) {
-    if (bytes_.capacity() > keep_bytes) std::string().swap(bytes_);
+  // For the next message on another stream: drops what waits and counts anew.
+  void restart() {
     clear();
     accepted_ = 0;
   }

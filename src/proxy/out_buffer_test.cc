@@ -114,19 +114,21 @@ TEST(OutBuffer, ARestartForgetsWhatWaitsAndCountsAnew) {
   OutBuffer out;
   const std::array pieces{as_bytes("abc")};
   ASSERT_TRUE(out.send(stream, pieces).has_value());
-  out.restart(1'000);
+  out.restart();
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(out.waiting(), 0U);
   EXPECT_EQ(out.accepted(), 0U);
 }
 
-TEST(OutBuffer, ARestartKeepsNoMoreCapacityThanItIsTold) {
+TEST(OutBuffer, KeepsNoRoomOnceNothingWaits) {
+  ScriptedStream stream;
   OutBuffer out;
-  out.tail().assign(10'000, 'x');
-  out.restart(20'000);
-  EXPECT_GE(out.tail().capacity(), 10'000U);
-  out.restart(1'000);
-  EXPECT_LE(out.tail().capacity(), 1'000U);
+  out.large_tail().assign(1'000, 'x');
+  ASSERT_TRUE(out.flush(stream).has_value());
+  EXPECT_FALSE(has_room(out.tail()));
+  out.large_tail().assign(10'000, 'x');
+  out.restart();
+  EXPECT_FALSE(has_room(out.tail()));
 }
 
 }  // namespace

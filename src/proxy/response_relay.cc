@@ -41,9 +41,18 @@ void Exchange::take_response(Bytes bytes) {
   take_response_head(bytes);
 }
 
-// Interim heads, then the final one; what lies behind it is body.
+// The parsed fields are views of the text, and both are done with when this returns.
 void Exchange::take_response_head(Bytes bytes) {
+  take_room(response_text_);
   response_text_.append(as_text(bytes));
+  response_.fields.swap(context_.response_fields);
+  read_response_head();
+  response_.fields.clear();
+  response_.fields.swap(context_.response_fields);
+}
+
+// Interim heads, then the final one; what lies behind it is body.
+void Exchange::read_response_head() {
   while (session_->state().attempt == Attempt::waiting && !response_text_.empty()) {
     const http::Scan scan = response_scanner_.scan(response_text_);
     if (scan.event == http::ScanEvent::refused)
@@ -55,8 +64,7 @@ void Exchange::take_response_head(Bytes bytes) {
     if (!use_response_head(scan.head(response_text_))) return;
     if (session_->state().attempt == Attempt::answering) {
       take_response_body(as_bytes(std::string_view(response_text_).substr(scan.length)));
-      response_.fields.clear();  // written; the views end with the text
-      return clear_warm(response_text_);
+      return give_room(response_text_);
     }
     response_text_.erase(0, scan.length);
     response_scanner_.reset();
@@ -111,7 +119,7 @@ bool Exchange::is_stale_timeout() const {
 
 void Exchange::use_interim() {
   if (head.version == http::Version::http11) {
-    http::write_interim_head(client_out_.tail(), response_, setup().via_token);
+    http::write_interim_head(client_out_.large_tail(), response_, setup().via_token);
   }
   session_->apply(Event::interim);
 }
@@ -121,7 +129,7 @@ void Exchange::use_upgrade() {
   record.first_byte = now();
   const bool is_101 = response_.status == 101;
   http::write_response_head(
-      client_out_.tail(), response_,
+      client_out_.large_tail(), response_,
       {.framing = {},
        .connection = is_101 ? http::ConnectionField::upgrade : http::ConnectionField::none,
        .via_token = setup().via_token,
@@ -141,7 +149,7 @@ void Exchange::use_final(http::Framing framing) {
   client_framing_ = to_client.kind;
   if (client_framing_ == FramingKind::until_eof) session_->apply(Event::last);
   session_->apply(Event::answer_head);
-  http::write_response_head(client_out_.tail(), response_,
+  http::write_response_head(client_out_.large_tail(), response_,
                             {.framing = to_client,
                              .connection = client_connection_field(),
                              .via_token = setup().via_token,

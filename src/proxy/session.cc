@@ -62,17 +62,14 @@ Session::~Session() {
 
 void Session::start(Context& context, io::StreamPtr stream, route::Site* site) {
   context.counters.add(Counter::clients_accepted);
-  auto owned = std::make_unique<Session>(context, std::move(stream), site);
-  Session& session = *owned;
-  session.self_ = std::move(owned);
+  Session& session = *new Session(context, std::move(stream), site);
   session.life_ = session.live();
   session.life_.start();
   session.after_run();
 }
 
 void Session::after_run() {
-  if (!life_.done()) return;
-  const std::unique_ptr<Session> end = std::move(self_);
+  if (life_.done()) delete this;
 }
 
 io::Task<> Session::live() {
@@ -105,6 +102,11 @@ bool Session::has_had_its_share() {
   return ++share.exchanges > kTurnExchanges;
 }
 
+void Session::note_bytes() {
+  exchange_->bytes_at = context_.loop.now();
+  fin_.note_bytes();
+}
+
 bool Session::nothing_taken() const { return !exchange_ || exchange_->rest.empty(); }
 
 // False when there is nothing to take now.
@@ -122,8 +124,8 @@ bool Session::take_head_once() {
       case io::Take::Kind::failed: apply(Event::reset); return true;
       case io::Take::Kind::data: break;
     }
-    note_bytes();
     if (idle()) begin_exchange();
+    note_bytes();
     complete = exchange_->take_head(take.lease.bytes());
   }
   if (complete) exchange_->act_on_head();
@@ -141,7 +143,6 @@ void Session::begin_exchange() {
 
 void Session::retire_exchange() {
   if (!exchange_) return;
-  acknowledged_base_ += exchange_->client_accepted();
   timer_.use(context_.limits());
   timer_.end_request();
   exchange_->reset();

@@ -9,6 +9,7 @@
 #include "base/intrusive_list.h"
 #include "io/stream.h"
 #include "io/task.h"
+#include "proxy/client_fin.h"
 #include "proxy/context.h"
 #include "proxy/phase.h"
 #include "proxy/timers.h"
@@ -47,7 +48,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   // The same, `error` being why.
   void fail(ErrorKind kind, phase::Event event, int os_error = 0);
   // Bytes of the request were taken.
-  void note_bytes() { bytes_at_ = context_.loop.now(); }
+  void note_bytes();
   // Reading its request met its FIN.
   void fail_finished();
   // A FIN or a reset of the client is looked at. False: the exchange is over.
@@ -56,7 +57,9 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::Stream& stream() { return *stream_; }
   ClientTimer& timer() { return timer_; }
   route::Site* site() { return site_; }
-  std::uint64_t acknowledged();
+  // Of this exchange's bytes, as the peer's TCP has it; below 0 while it lacks some of an earlier
+  // one's.
+  std::int64_t acknowledged();
 
  private:
   bool idle() const {
@@ -68,7 +71,6 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::Task<> linger();
   void after_run() override;
 
-  Duration fin_delay() const;
   bool judge_fin();
   bool cut_off();  // the request can never become complete; as judge_fin()
   bool has_had_its_share();
@@ -90,15 +92,10 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::StreamPtr stream_;
   route::Site* site_;
   phase::State state_;
-  ClientTimer timer_;
-  std::unique_ptr<Exchange> exchange_;   // while idle: only if a part of the next request is there
-  std::uint64_t acknowledged_base_ = 0;  // bytes accepted by the kernel in exchanges that are over
-  Time bytes_at_{};                      // when bytes of the client's were last taken
-  Time fin_seen_at_{};                   // the client's FIN; Time{}: none
-  Duration fin_delay_{};                 // ... behind its last byte, by the kernel
-  bool fin_judged_ = false;              // told the phase table, or met by reading
+  [[no_unique_address]] ClientTimer timer_;  // its padding has room for:
+  ClientFin fin_;
+  std::unique_ptr<Exchange> exchange_;  // while idle: only if a part of the next request is there
   io::Task<> life_;
-  std::unique_ptr<Session> self_;
 };
 
 }  // namespace hushgate::proxy

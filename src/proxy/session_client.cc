@@ -1,5 +1,4 @@
 // The client's doings between its bytes: leaving, and using up its budgets.
-#include <algorithm>
 #include <array>
 
 #include "proxy/exchange.h"
@@ -12,10 +11,9 @@ using phase::Conn;
 using phase::Event;
 using stats::Counter;
 
-std::uint64_t Session::acknowledged() {
-  const std::uint64_t accepted =
-      acknowledged_base_ + (exchange_ ? exchange_->client_accepted() : 0);
-  return accepted - std::min<std::uint64_t>(accepted, stream_->unacknowledged());
+std::int64_t Session::acknowledged() {
+  return static_cast<std::int64_t>(exchange_->client_accepted()) -
+         static_cast<std::int64_t>(stream_->unacknowledged());
 }
 
 bool Session::look_at_client() {
@@ -27,35 +25,23 @@ bool Session::look_at_client() {
   return !stream_->peer_finished() || judge_fin();
 }
 
-// How long behind the request's last byte: as this loop saw it, or, if it was kept from looking, as
-// the kernel did. Bytes that lay unread while their FIN came can only be timed by the kernel; where
-// it cannot tell, they came together.
-Duration Session::fin_delay() const {
-  const Duration seen = fin_seen_at_ - bytes_at_;
-  if (seen >= Duration::zero()) return std::min(seen, fin_delay_);
-  return fin_delay_ == Duration::max() ? Duration::zero() : fin_delay_;
-}
-
 // The FIN is timed when it is first seen, and judged once the whole request has been received:
 // before that, its bytes may lie in front of the FIN, and reading will meet it. False: the exchange
 // is over.
 bool Session::judge_fin() {
-  const Time now = context_.loop.now();
-  if (fin_seen_at_ == Time{}) {
-    fin_seen_at_ = now;
-    fin_delay_ = stream_->finish_delay();
+  if (!fin_.seen()) {
+    fin_.note(context_.loop.now() - exchange_->bytes_at, stream_->finish_delay());
   }
   // Judged or not: a pipelined request behind a half-close may be a cut one.
   if (!exchange_->request_received()) {
     return state_.in == phase::In::done || exchange_->request_can_end() || cut_off();
   }
-  if (fin_judged_) return true;
+  if (fin_.judged) return true;
   const config::HalfClose policy = exchange_->setup().config.client.half_close;
-  const Duration delay = fin_delay();
   const bool soon = policy == config::HalfClose::serve ||
-                    (policy == config::HalfClose::auto_ && delay <= kHalfCloseWindow);
+                    (policy == config::HalfClose::auto_ && fin_.delay() <= kHalfCloseWindow);
   if (soon && state_.in != phase::In::done) return true;  // waits for its connection
-  fin_judged_ = true;
+  fin_.judged = true;
   if (!soon) {
     fail(ErrorKind::client_gone, Event::fin_later);
     return state_.conn ==
@@ -72,7 +58,7 @@ bool Session::cut_off() {
 }
 
 void Session::fail_finished() {
-  fin_judged_ = true;
+  fin_.judged = true;
   if (exchange_->record.error.kind == ErrorKind::none) {
     exchange_->record.error.kind = ErrorKind::client_gone;
   }

@@ -14,7 +14,7 @@ constexpr Ms kLingerLook{250};
 
 }  // namespace
 
-void ClientTimer::run(ClientClock clock, Time now, std::uint64_t acknowledged) {
+void ClientTimer::run(ClientClock clock, Time now, std::int64_t acknowledged) {
   if (clock_ == ClientClock::receive) request_->receive_used += now - since_;
   if (clock_ == ClientClock::head) request_->receive_used = now - request_->first_byte;
   clock_ = clock;
@@ -37,7 +37,7 @@ void ClientTimer::run(ClientClock clock, Time now, std::uint64_t acknowledged) {
                  : deadline_.clear();
     case ClientClock::linger:
       last_activity_ = now;
-      return wheel_.set(deadline_, now + std::min(kLingerSilence, linger_total_));
+      return wheel_.set(deadline_, now + std::min(kLingerSilence, linger_total()));
   }
 }
 
@@ -68,7 +68,7 @@ TimerVerdict ClientTimer::unless_due(Time due, Time now) {
   return TimerVerdict::goes_on;
 }
 
-TimerVerdict ClientTimer::judge(Time now, std::uint64_t acknowledged, std::size_t unacknowledged) {
+TimerVerdict ClientTimer::judge(Time now, std::int64_t acknowledged, std::size_t unacknowledged) {
   deadline_.clear();
   switch (clock_) {
     case ClientClock::none: return TimerVerdict::goes_on;
@@ -87,7 +87,7 @@ TimerVerdict ClientTimer::judge(Time now, std::uint64_t acknowledged, std::size_
 
 // 2 s without a byte count only from when the client has everything that was sent.
 TimerVerdict ClientTimer::judge_linger(Time now, std::size_t unacknowledged) {
-  const Time total_due = since_ + linger_total_;
+  const Time total_due = since_ + linger_total();
   if (now >= total_due) return TimerVerdict::ran_out;
   if (unacknowledged > 0) {
     last_activity_ = now;
@@ -113,12 +113,12 @@ TimerVerdict UpstreamTimer::judge_silence(Time now) {
   return TimerVerdict::goes_on;
 }
 
-void UpstreamTimer::run_send(std::uint64_t acknowledged, Time now, const Limits& limits) {
+void UpstreamTimer::run_send(std::int64_t acknowledged, Time now, const Limits& limits) {
   window_.begin(acknowledged, now, limits);
   wheel_.set(deadline_, window_.due());
 }
 
-TimerVerdict UpstreamTimer::judge_send(Time now, std::uint64_t acknowledged, const Limits& limits) {
+TimerVerdict UpstreamTimer::judge_send(Time now, std::int64_t acknowledged, const Limits& limits) {
   deadline_.clear();
   if (!window_.passed(acknowledged, now, limits)) return TimerVerdict::ran_out;
   wheel_.set(deadline_, window_.due());

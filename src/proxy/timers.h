@@ -18,20 +18,20 @@ namespace hushgate::proxy {
 class SendWindow {
  public:
   // The window starts now; `acknowledged` in all so far.
-  void begin(std::uint64_t acknowledged, Time now, const Limits& limits) {
+  void begin(std::int64_t acknowledged, Time now, const Limits& limits) {
     mark_ = acknowledged;
     due_ = now + limits.send_timeout;
   }
   Time due() const { return due_; }
   // At or after due(): false if too little was taken; else the next window has begun.
-  bool passed(std::uint64_t acknowledged, Time now, const Limits& limits) {
-    if (acknowledged - mark_ < limits.min_send_bytes) return false;
+  bool passed(std::int64_t acknowledged, Time now, const Limits& limits) {
+    if (acknowledged - mark_ < static_cast<std::int64_t>(limits.min_send_bytes)) return false;
     begin(acknowledged, now, limits);
     return true;
   }
 
  private:
-  std::uint64_t mark_ = 0;
+  std::int64_t mark_ = 0;
   Time due_{};
 };
 
@@ -60,7 +60,7 @@ class ClientTimer {
 
   // Starts `clock` in place of the one that ran. `acknowledged`: bytes the client has acknowledged
   // so far (send).
-  void run(phase::ClientClock clock, Time now, std::uint64_t acknowledged);
+  void run(phase::ClientClock clock, Time now, std::int64_t acknowledged);
   phase::ClientClock clock() const { return clock_; }
   // Since the running clock's first event (for head and receive: since the head's first byte).
   Duration age(Time now) const {
@@ -83,16 +83,17 @@ class ClientTimer {
   // Bytes moved through the tunnel, or unread bytes came while closing.
   void note_activity(Time now) { last_activity_ = now; }
   // `closing` begins after a 408: it gets 2 s in all.
-  void shorten_linger() { linger_total_ = kLingerAfterTimeout; }
+  void shorten_linger() { after_timeout_ = true; }
   // While stopping, kept and fresh connections stay so long and no longer.
   void cap_idle(Time due);
 
   bool expired() const { return deadline_.expired(); }
   // After expired(): whether the budget is used up, or was lengthened and goes on.
-  TimerVerdict judge(Time now, std::uint64_t acknowledged, std::size_t unacknowledged);
+  TimerVerdict judge(Time now, std::int64_t acknowledged, std::size_t unacknowledged);
 
  private:
   Time receive_due(Time now) const;
+  Ms linger_total() const { return after_timeout_ ? kLingerAfterTimeout : kLingerTotal; }
   TimerVerdict judge_linger(Time now, std::size_t unacknowledged);
   TimerVerdict unless_due(Time due, Time now);
 
@@ -101,9 +102,9 @@ class ClientTimer {
   RequestClock* request_ = nullptr;
   Time since_{};  // the running clock's start
   Time last_activity_{};
-  Ms linger_total_ = kLingerTotal;
   [[no_unique_address]] io::Deadline deadline_;  // its padding has room for:
   phase::ClientClock clock_ = phase::ClientClock::none;
+  bool after_timeout_ = false;
 };
 
 // The upstream's silence, and, in a tunnel, its taking nothing.
@@ -118,11 +119,11 @@ class UpstreamTimer {
   void note_progress(Time now) { last_progress_ = now; }
 
   // In a tunnel, bytes began to wait for the upstream.
-  void run_send(std::uint64_t acknowledged, Time now, const Limits& limits);
+  void run_send(std::int64_t acknowledged, Time now, const Limits& limits);
 
   bool expired() const { return deadline_.expired(); }
   TimerVerdict judge_silence(Time now);
-  TimerVerdict judge_send(Time now, std::uint64_t acknowledged, const Limits& limits);
+  TimerVerdict judge_send(Time now, std::int64_t acknowledged, const Limits& limits);
 
  private:
   io::Wheel& wheel_;

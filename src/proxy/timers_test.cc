@@ -23,10 +23,10 @@ struct Bench {
 
   Time now() const { return sim.loop.now(); }
   void pass(Duration duration) { sim.run_for(duration); }
-  void run(ClientClock clock, std::uint64_t acknowledged = 0) {
+  void run(ClientClock clock, std::int64_t acknowledged = 0) {
     timer.run(clock, now(), acknowledged);
   }
-  TimerVerdict judge(std::uint64_t acknowledged = 0, std::size_t unacknowledged = 0) {
+  TimerVerdict judge(std::int64_t acknowledged = 0, std::size_t unacknowledged = 0) {
     return timer.judge(now(), acknowledged, unacknowledged);
   }
   // Lets time pass until the deadline has expired, at most an hour; how long that took.
@@ -37,7 +37,7 @@ struct Bench {
     return now() - from;
   }
   // ... until it has expired and is found to have run out.
-  Duration until_run_out(std::uint64_t acknowledged = 0, std::size_t unacknowledged = 0) {
+  Duration until_run_out(std::int64_t acknowledged = 0, std::size_t unacknowledged = 0) {
     const Time from = now();
     for (int i = 0; i < 10'000; ++i) {
       if (until_expired() >= std::chrono::hours(1)) break;
@@ -197,7 +197,7 @@ TEST(ClientTimer, AHugeBodyDoesNotOverflowTheBudget) {
 
 TEST(ClientTimer, SendingMustTakeItsBytesInEachWindow) {
   struct Row {
-    std::uint64_t taken;
+    std::int64_t taken;
     TimerVerdict verdict;
   };
   for (const Row& row : {Row{0, TimerVerdict::ran_out}, Row{16'383, TimerVerdict::ran_out},

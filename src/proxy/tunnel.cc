@@ -62,7 +62,7 @@ bool Exchange::tunnel_up() {
   if (client_finished_ || !upstream_out_.empty()) return false;
   if (!rest.empty()) {
     record.request_bytes += rest.size();
-    upstream_out_.tail().append(rest);
+    upstream_out_.large_tail().append(rest);
     rest.clear();
     return true;
   }
@@ -83,8 +83,8 @@ bool Exchange::tunnel_down() {
   if (upstream_finished_ || !client_out_.empty()) return false;
   if (!response_text_.empty()) {
     record.response_bytes += response_text_.size();
-    client_out_.tail().append(response_text_);
-    response_text_.clear();
+    client_out_.large_tail().append(response_text_);
+    give_room(response_text_);
     return true;
   }
   io::Stream& upstream = connection_->stream();

@@ -98,7 +98,7 @@ class Stream final : public io::Stream,
   std::string_view version() const;  // "TLSv1.3"
   std::string_view cipher() const;   // "TLS_AES_128_GCM_SHA256"
   // Of a certificate of the peer that was verified (RFC 2253, see one_line()); empty: none.
-  std::string peer_subject() const;
+  std::string peer_subject() const override;
 
   io::Take take() override;
   Result<std::size_t> write(std::span<const Bytes> pieces) override;
@@ -107,6 +107,7 @@ class Stream final : public io::Stream,
   std::size_t untaken() override;
   bool still_quiet() override;
   bool half_closes() const override { return false; }
+  bool encrypted() const override { return true; }
   Duration finish_delay() override { return inner_->finish_delay(); }
   void set_keep_alive(const io::KeepAlive& keep_alive) override {
     inner_->set_keep_alive(keep_alive);

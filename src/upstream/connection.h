@@ -26,13 +26,13 @@ class Connection final : public io::Runnable,
                          public Recycled<Connection, kMaxSpareConnections> {
  public:
   enum class State : std::uint8_t {
-    active,  // an exchange holds it
+    active,  // an exchange holds it; `deadline` is when it comes to need keep-alive probes
     idle,    // pooled; `deadline` is its idle timeout
     ending,  // after an unsafe exchange: the upstream's FIN is awaited; `deadline` is closeWaitMs
   };
 
-  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
-      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
+  // Opened now, `active`.
+  static std::unique_ptr<Connection> begin(Endpoint& endpoint, io::StreamPtr stream, Time now);
 
   io::Stream& stream() { return *stream_; }
   Endpoint& endpoint() { return endpoint_; }
@@ -44,11 +44,17 @@ class Connection final : public io::Runnable,
  private:
   friend class Endpoint;
 
+  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
+      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
+
   void run() override;
+  void probe();
 
   Endpoint& endpoint_;
   io::StreamPtr stream_;
   io::Deadline deadline_;
+  bool probed_ =
+      false;  // by TCP keep-alive: four system calls, which most connections do not live to need
   State state_ = State::active;
 };
 

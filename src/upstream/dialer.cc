@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "io/sockets.h"
 
 namespace hushgate::upstream {
 namespace {
@@ -31,7 +32,8 @@ ErrorKind kind_of(int os_error) {
 // connection to it; TCP then joins the connection with itself.
 bool is_to_itself(io::Stream& stream) {
   const IpPort* peer = stream.peer().ip();
-  return peer != nullptr && peer->ip.is_loopback() && stream.local() == stream.peer();
+  return peer != nullptr && peer->ip.is_loopback() && io::is_ephemeral(peer->port) &&
+         stream.local() == stream.peer();
 }
 
 }  // namespace
@@ -223,7 +225,7 @@ ConnectionPtr Dialer::take(Time now) {
   HG_ASSERT(state_ == State::connected);
   state_ = State::idle;
   if (winner_->peer().ip() != nullptr) endpoint_->name().prefer(winner_->peer().ip()->ip);
-  return std::make_unique<Connection>(*std::exchange(endpoint_, nullptr), std::move(winner_), now);
+  return Connection::begin(*std::exchange(endpoint_, nullptr), std::move(winner_), now);
 }
 
 void Dialer::cancel() {

@@ -10,7 +10,21 @@ namespace hushgate::upstream {
 
 using stats::Counter;
 
+ConnectionPtr Connection::begin(Endpoint& endpoint, io::StreamPtr stream, Time now) {
+  ConnectionPtr connection(new Connection(endpoint, std::move(stream), now));
+  endpoint.services().wheel.set(connection->deadline_, now + kTcpKeepAliveIdle);
+  return connection;
+}
+
+void Connection::probe() {
+  if (!std::exchange(probed_, true)) stream_->set_keep_alive(io::kTcpKeepAlive);
+}
+
 void Connection::run() {
+  if (state_ == State::active) {
+    deadline_.clear();
+    return probe();
+  }
   if (state_ == State::idle) return endpoint_.idle_event(*this);
   HG_ASSERT(state_ == State::ending);
   endpoint_.ending_event(*this);
@@ -92,6 +106,7 @@ void Endpoint::put_idle(ConnectionPtr connection, std::optional<std::uint32_t> h
   idle.state_ = Connection::State::idle;
   idle.idle_since = now;
   stream.set_owner(&idle);
+  idle.probe();
   services_.wheel.set(idle.deadline_, now + limit);
   idle_.push_front(idle);
   ++idle_count_;
@@ -169,7 +184,10 @@ void Endpoint::ending_event(Connection& connection) {
     services_.counters.add(Counter::close_wait_reset);
     return discard(connection, io::CloseHow::reset);
   }
-  const io::Take take = connection.stream().take();
+  // What lies before its FIN is nobody's.
+  io::Stream& stream = connection.stream();
+  if (stream.peer_finished() && !stream.failed()) return discard(connection, io::CloseHow::fin);
+  const io::Take take = stream.take();
   if (take.kind == io::Take::Kind::nothing) return;
   const bool orderly = take.kind == io::Take::Kind::fin;
   discard(connection, orderly ? io::CloseHow::fin : io::CloseHow::reset);

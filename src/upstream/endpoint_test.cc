@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "upstream/testing.h"
 
 namespace hushgate::upstream {
@@ -38,6 +40,30 @@ struct PoolBench : testing::Bench {
 void expect_in_time(Duration found, Duration budget) {
   EXPECT_GE(found, budget) << to_ms(found);
   EXPECT_LE(found, budget + kPeriod + 2 * kLatency) << to_ms(found);
+}
+
+// CONTRACT section 1: probes after 45 s, four of them, 15 s apart.
+void expect_found_dead(PoolBench& bench, io::Stream& stream) {
+  const Time from = bench.now();
+  bench.network.vanish(bench.server.peers.back()->socket());
+  while (!stream.failed() && bench.now() - from < seconds(200)) bench.run_for(kLatency);
+  EXPECT_EQ(stream.error(), ETIMEDOUT);
+  EXPECT_GE(bench.now() - from, seconds(45 + 4 * 15) - 2 * kLatency);
+  EXPECT_LE(bench.now() - from, seconds(45 + 4 * 15) + kPeriod + 2 * kLatency);
+}
+
+TEST(Connection, OnWhichAnUpstreamIsSilentIsProbedAndFoundDead) {
+  PoolBench bench;
+  const ConnectionPtr connection = bench.open();
+  expect_found_dead(bench, connection->stream());
+}
+
+TEST(Connection, ThatWasPooledIsProbedToo) {
+  PoolBench bench;
+  bench.pool_one();
+  const ConnectionPtr connection = bench.endpoint().take_idle();
+  ASSERT_TRUE(connection);
+  expect_found_dead(bench, connection->stream());
 }
 
 TEST(Pool, GivesTheMostRecentlyUsedFirst) {

@@ -1,6 +1,7 @@
 """Server-sent events: many open streams, each with an event every 100 ms."""
 
 import json
+import time
 
 from .. import figures
 from . import Result
@@ -8,6 +9,8 @@ from . import Result
 _PATIENCE_SECONDS = 25
 _LOGGED = ("nginx", "HAProxy")  # a line per stream: there is little to see
 _HOPELESS_US_PER_S = 2_000_000
+_WARM = 50  # streams before memory at rest is read
+_SETTLE_SECONDS = 0.5
 
 
 def streams(run):
@@ -34,26 +37,41 @@ def _able(run, name, rounds):
 
 
 def _measure(run, count, names, rounds, log, apart):
-    field, profile = run.field, run.profile
+    field, profile, at_rest = run.field, run.profile, {}
     elsewhere = field.others if apart else field.core
 
+    def client(gateway, streams):
+        return field.tool("sse_client", "--port", gateway.port, "--upstream", upstream, "--streams", streams, "--seconds-ms",
+                          profile.stream_ms, cores=elsewhere)
+
+    # Memory at rest, when a gateway has done all of it once.
+    def rest(gateway):
+        program = client(gateway, _WARM)
+        try:
+            program.read_line(_PATIENCE_SECONDS)
+        finally:
+            program.end()
+        time.sleep(_SETTLE_SECONDS)
+        return gateway.pss()
+
     def measure(gateway):
-        program = field.tool("sse_client", "--port", gateway.port, "--upstream", upstream, "--streams", count, "--seconds-ms",
-                             profile.stream_ms, cores=elsewhere)
+        if gateway.name not in at_rest:
+            at_rest[gateway.name] = rest(gateway)
+        program = client(gateway, count)
         try:
             program.read_line(_PATIENCE_SECONDS)  # ready: every stream is open, and events flow
-            memory = gateway.pss()
             before = gateway.cpu()
             program.write_line()
             found = json.loads(program.read_line(_PATIENCE_SECONDS))
             after = gateway.cpu()
+            memory = gateway.pss()
         finally:
             program.end()
         events = max(found["events"], 1)
         found["kept_up"] = found["events"] / (count * 10 * found["seconds"])
         if after:
             found.update({name: value / events for name, value in after.since(before).items()})
-            found["bytes_per_stream"] = (memory - gateway.rest_pss) / count
+            found["bytes_per_stream"] = (memory - at_rest[gateway.name]) / (count - _WARM)
         return found
 
     with field.upstream("sse_upstream", "--period-ms", 100, cores=elsewhere) as upstream:
