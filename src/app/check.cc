@@ -9,6 +9,7 @@
 #include "config/advice.h"
 #include "config/print.h"
 #include "io/epoll.h"
+#include "proxy/tls_setup.h"
 #include "upstream/resolver.h"
 
 namespace hushgate::app {
@@ -20,7 +21,8 @@ std::string summary(std::size_t faults) {
 }
 
 // Asks the upstreams and appends what they did.
-void ask_upstreams(const config::Config& config, const ProbeOptions& options, CheckResult& result) {
+void ask_upstreams(const config::Config& config, const proxy::TlsSetup& tls,
+                   const ProbeOptions& options, CheckResult& result) {
   auto backend = io::make_epoll_backend();
   if (!backend) {
     result.exit_code = kExitFailed;
@@ -30,7 +32,7 @@ void ask_upstreams(const config::Config& config, const ProbeOptions& options, Ch
   }
   io::Loop loop(std::move(*backend));
   upstream::SystemNames names;  // ends before the loop that it answers to
-  const std::vector<Probed> all = probe(loop, names, config, options);
+  const std::vector<Probed> all = probe(loop, names, config, tls, options);
   std::size_t failed = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const ProbeReport one = report(config, config.upstreams[i], all[i], options);
@@ -53,15 +55,25 @@ CheckResult check(const Command& command, const std::vector<std::string>& enviro
             .output = {},
             .errors = lines_of(loaded.error()) + summary(loaded.error().size())};
   }
+  const auto tls = proxy::TlsMaker().make(loaded->config);
+  if (!tls) {
+    CheckResult faulty{.exit_code = kExitFailed, .output = {}, .errors = lines_of(loaded->warnings)};
+    for (const std::string& fault : tls.error()) faulty.errors += "hushgate: " + fault + '\n';
+    faulty.errors += summary(tls.error().size());
+    return faulty;
+  }
   CheckResult result;
   result.output = "// The settings in force. As a file, they say the same.\n" +
                   config::to_jsonc(loaded->config);
   result.errors = lines_of(loaded->warnings);
+  for (const std::string& text : tls->warnings) {
+    result.errors += "hushgate: warning: " + text + '\n';
+  }
   for (const std::string& text : config::advice(loaded->config, descriptor_limit)) {
     result.errors += "hushgate: advice: " + text + '\n';
   }
   if (command.probe_wait) {
-    ask_upstreams(loaded->config,
+    ask_upstreams(loaded->config, tls->setup,
                   {.wait = *command.probe_wait, .at_once = probes_at_once(descriptor_limit)},
                   result);
   }

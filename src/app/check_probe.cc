@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "http/scanner.h"
 #include "io/alarm.h"
 #include "io/stream.h"
+#include "tls/sessions.h"
+#include "tls/stream.h"
 
 namespace hushgate::app {
 namespace {
@@ -28,13 +31,16 @@ std::string request_of(const config::Upstream& upstream) {
 class Probe final : public io::Runnable {
  public:
   Probe(io::Loop& loop, upstream::NameSource& names, const config::Upstream& upstream,
-        const Limits& limits, Ms wait)
+        tls::Scratch& scratch, tls::ClientContext::Pointer tls, const Limits& limits, Ms wait)
       : loop_(loop),
+        scratch_(scratch),
         upstream_(upstream),
         limits_(limits),
         wait_(wait),
         name_(make_name(loop, names, upstream)),
-        scanner_(http::ScanRole::response, http::ScanBounds::of(limits)) {}
+        scanner_(http::ScanRole::response, http::ScanBounds::of(limits)) {
+    if (tls) sessions_.emplace(std::move(tls));
+  }
 
   void start();
   bool ended() const { return state_ == State::ended; }
@@ -47,6 +53,7 @@ class Probe final : public io::Runnable {
     idle,        // not started
     resolving,   // name_wait_ may be linked
     connecting,  // attempts_ runs parallel to probed_.tried; null: it has ended
+    handshake,   // of TLS, on stream_
     asking,      // the request is on its way, received_ holds what has come of the response
     watching,    // the response is here, since_ is when
     ended,       // probed_ is complete; nothing is open
@@ -68,6 +75,8 @@ class Probe final : public io::Runnable {
   void step_connecting();
   void settle(std::size_t index);
   void choose();
+  void step_handshake();
+  void ask();
   void step_asking();
   void send();
   bool read_head();
@@ -75,6 +84,8 @@ class Probe final : public io::Runnable {
   void step_watching();
 
   io::Loop& loop_;
+  tls::Scratch& scratch_;
+  std::optional<tls::Sessions> sessions_;  // none: no TLS
   const config::Upstream& upstream_;
   const Limits& limits_;
   Ms wait_;
@@ -121,6 +132,7 @@ void Probe::run() {
   switch (state_) {
     case State::resolving: return step_resolving();
     case State::connecting: return step_connecting();
+    case State::handshake: return step_handshake();
     case State::asking: return step_asking();
     case State::watching: return step_watching();
     case State::idle:
@@ -193,6 +205,23 @@ void Probe::settle(std::size_t index) {
 }
 
 void Probe::choose() {
+  if (!sessions_) return ask();
+  enter(State::handshake, limits_.connect_timeout);
+  stream_ = tls::Stream::connect(scratch_, *sessions_, std::move(stream_), this);
+  step_handshake();
+}
+
+void Probe::step_handshake() {
+  if (stream_->connecting() && !out_of_time()) return;
+  if (stream_->connecting() || stream_->failed()) {
+    probed_.why = stream_->failed() ? stream_->failure_text() : "it did not end in time";
+    return end(ProbeEnd::tls_failed);
+  }
+  probed_.tls_time = loop_.now() - since_;
+  ask();
+}
+
+void Probe::ask() {
   enter(State::asking, wait_);
   unsent_ = request_of(upstream_);
   step_asking();
@@ -281,11 +310,14 @@ std::size_t probes_at_once(std::uint64_t descriptor_limit) {
 }
 
 std::vector<Probed> probe(io::Loop& loop, upstream::NameSource& names, const config::Config& config,
-                          const ProbeOptions& options) {
+                          const proxy::TlsSetup& tls, const ProbeOptions& options) {
   HG_ASSERT(options.at_once > 0);
+  tls::Scratch scratch(loop);
   std::vector<std::unique_ptr<Probe>> probes;
-  for (const config::Upstream& upstream : config.upstreams) {
-    probes.push_back(std::make_unique<Probe>(loop, names, upstream, config.limits, options.wait));
+  for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
+    tls::ClientContext::Pointer context = i < tls.upstreams.size() ? tls.upstreams[i] : nullptr;
+    probes.push_back(std::make_unique<Probe>(loop, names, config.upstreams[i], scratch,
+                                             std::move(context), config.limits, options.wait));
   }
   const auto ended = [&] {
     return static_cast<std::size_t>(

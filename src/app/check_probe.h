@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/address.h"
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "config/model.h"
 #include "io/loop.h"
+#include "proxy/tls_setup.h"
 #include "upstream/resolver.h"
 
 namespace hushgate::app {
@@ -19,6 +21,7 @@ namespace hushgate::app {
 enum class ProbeEnd : std::uint8_t {
   unresolved,   // `error`: dns_error, or dns_timeout after limits.connectTotalMs
   unreachable,  // every one of `tried` failed, or none accepted within limits.connectTimeoutMs
+  tls_failed,   // the TLS handshake did not end well within limits.connectTimeoutMs; `why`
   silent,       // no whole response head within the probe's wait
   hung_up,      // the connection ended before a whole response head; `error` has the errno, if any
   not_http,     // what came is no HTTP response
@@ -40,6 +43,8 @@ struct Probed {
   std::vector<ProbedAddress> tried{};
   SocketAddress address{};  // the one that accepted first, and was asked
   Duration connect_time{};
+  Duration tls_time{};  // of the handshake behind it; zero: no TLS
+  std::string why{};    // of tls_failed
   Duration answer_time{};  // from the request to the end of the response's head
   std::uint16_t status = 0;
   std::optional<std::uint32_t> keep_alive_s{};  // its Keep-Alive: timeout=N
@@ -60,6 +65,6 @@ std::size_t probes_at_once(std::uint64_t descriptor_limit);
 // Turns the loop until every upstream has been probed; the results in their order. The loop is used
 // for nothing else.
 std::vector<Probed> probe(io::Loop& loop, upstream::NameSource& names, const config::Config& config,
-                          const ProbeOptions& options);
+                          const proxy::TlsSetup& tls, const ProbeOptions& options);
 
 }  // namespace hushgate::app

@@ -87,7 +87,7 @@ struct CheckProbe : ::testing::Test {
     upstream.host = upstream.authority = host;
     return upstream;
   }
-  std::vector<Probed> probe_all() { return probe(loop, names, config, options); }
+  std::vector<Probed> probe_all() { return probe(loop, names, config, {}, options); }
   Probed probe_one() { return probe_all().at(0); }
   // Its lines after the one about the connection.
   std::vector<std::string> told(const Probed& probed) {

@@ -46,6 +46,7 @@ class Reporter {
     switch (probed_.end) {
       case ProbeEnd::unresolved: unresolved(); break;
       case ProbeEnd::unreachable: unreachable(); break;
+      case ProbeEnd::tls_failed: tls_failed(); break;
       case ProbeEnd::silent: silent(); break;
       case ProbeEnd::hung_up: hung_up(); break;
       case ProbeEnd::not_http: not_http(); break;
@@ -100,8 +101,10 @@ class Reporter {
       others += "; " + outcome_text(tried);
     }
     if (!others.empty()) others += " (hushgate takes the address that answers)";
-    say(fmt::format("connected to {} in {}{}", probed_.address.to_string(),
-                    ms_text(probed_.connect_time), others));
+    const std::string tls =
+        probed_.tls_time > Duration::zero() ? ", TLS in " + ms_text(probed_.tls_time) : "";
+    say(fmt::format("connected to {} in {}{}{}", probed_.address.to_string(),
+                    ms_text(probed_.connect_time), tls, others));
     const IpPort* ip = probed_.address.ip();
     if (ip != nullptr && config::leads_to_itself(config_, *ip)) {
       say("that is where hushgate itself listens: a request sent there comes round again and is "
@@ -115,6 +118,11 @@ class Reporter {
         probed_.keep_alive_s ? fmt::format(" (Keep-Alive: timeout={})", *probed_.keep_alive_s) : "";
     say(fmt::format("answered HEAD {}/ with {} in {}{}, {}", upstream_.prefix, probed_.status,
                     ms_text(probed_.answer_time), announced, then));
+  }
+
+  void tls_failed() {
+    connected();
+    fail(fmt::format("the TLS handshake failed: {}; requests would be answered 502", probed_.why));
   }
 
   void silent() {
@@ -137,7 +145,8 @@ class Reporter {
     connected();
     fail(
         "what it answered is no HTTP/1 response; requests would be answered 502 "
-        "http_protocol_error. Is it the right port, and is TLS or HTTP/2 spoken there?");
+        "http_protocol_error. Is it the right port, and is TLS (then its url begins with https://) or "
+        "HTTP/2 spoken there?");
   }
 
   void closes_each() {

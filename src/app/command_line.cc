@@ -33,6 +33,7 @@ struct Given {
   std::vector<std::string> backend;
   std::vector<std::string> set;
   bool watch = false;
+  bool demo_tls = false;
   bool probe = false;
   std::vector<std::string> probe_wait;
 };
@@ -47,7 +48,9 @@ void add_options_of_demo(CLI::App& command, Given& given) {
   command.add_option("--workers", given.workers, "How many event loops, or auto")
       ->expected(1)
       ->type_name("N");
-  command.add_option("--backend", given.backend, "auto or epoll")->expected(1)->type_name("NAME");
+  command.add_option("--backend", given.backend, "auto, uring or epoll")
+      ->expected(1)
+      ->type_name("NAME");
   command
       .add_option("--set", given.set, "Any setting, as limits.idleTimeoutMs=5000; may be repeated")
       ->expected(1)
@@ -120,6 +123,7 @@ std::optional<Ms> probe_wait_of(const Given& given) {
 std::optional<UsageError> add_own(const Given& given, const std::string& name, Command& command) {
   if (given.watch && !command.file) return usage("--watch wants -c FILE: what it watches", name);
   if (given.watch) command.watch = Watch::yes;
+  if (given.demo_tls) command.demo_tls = DemoTls::yes;
   if (!given.probe_wait.empty() && !given.probe) {
     return usage("--probe-wait-ms goes with --probe", name);
   }
@@ -177,6 +181,8 @@ std::expected<Command, UsageError> parse_command_line(const std::vector<std::str
   add_options_of_serve(*serve, given);
   add_options_of_check(*check, given);
   add_options_of_demo(*demo, given);
+  demo->add_flag("--tls", given.demo_tls,
+                 "Listen with TLS as well, with a certificate for localhost that is made for it");
 
   const std::pair<CLI::App*, Verb> verbs[] = {
       {serve, Verb::serve}, {check, Verb::check}, {schema, Verb::schema}, {demo, Verb::demo}};

@@ -27,6 +27,7 @@ enum class Verb : std::uint8_t {
 };
 
 enum class Watch : std::uint8_t { no, yes };
+enum class DemoTls : std::uint8_t { no, yes };
 
 struct Command {
   Verb verb = Verb::help;
@@ -35,6 +36,7 @@ struct Command {
   std::vector<config::Override>
       overrides{};                 // --listen, --admin, --workers, --backend, --set, in that order
   Watch watch = Watch::no;         // --watch, of serve; then there is a `file`
+  DemoTls demo_tls = DemoTls::no;  // of demo: --tls
   std::optional<Ms> probe_wait{};  // of check: --probe, with what --probe-wait-ms says
   std::string text{};              // of help
 };

@@ -1,10 +1,13 @@
 #include "app/demo.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +16,7 @@
 #include "app/demo_upstream.h"
 #include "app/settings.h"
 #include "io/process.h"
+#include "tls/self_signed.h"
 
 namespace hushgate::app {
 namespace {
@@ -44,11 +48,55 @@ bool is_told_where(const DemoOptions& options) {
          std::ranges::any_of(options.environment, names_it);
 }
 
+// A certificate for this machine and its key, in a file that ends with the demo.
+class LocalCertificate {
+ public:
+  LocalCertificate();
+  LocalCertificate(const LocalCertificate&) = delete;
+  LocalCertificate& operator=(const LocalCertificate&) = delete;
+  ~LocalCertificate() {
+    if (!file_.empty()) ::unlink(file_.c_str());
+  }
+
+  const std::string& file() const { return file_; }
+  const std::string& error() const { return error_; }  // empty: there is a file
+
+ private:
+  std::string file_;
+  std::string error_;
+};
+
+LocalCertificate::LocalCertificate() {
+  const auto pem = tls::make_local_certificate(std::chrono::system_clock::now());
+  if (!pem) {
+    error_ = pem.error();
+    return;
+  }
+  const char* const told = std::getenv("TMPDIR");
+  std::string path = std::string(told != nullptr ? told : "/tmp") + "/hushgate-demo-XXXXXX";
+  const int fd = ::mkstemp(path.data());  // for nobody else to read
+  const std::string text = pem->certificate + pem->key;
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!written) error_ = path + ": " + std::generic_category().message(errno);
+  if (fd < 0) return;
+  ::close(fd);
+  file_ = path;
+}
+
 }  // namespace
 
-std::string demo_settings(const DemoPorts& ports) {
+std::string demo_settings(const DemoPorts& ports, const std::optional<DemoListener>& tls) {
+  std::string listen = fmt::format(R"("127.0.0.1:{}")", ports.gateway);
+  if (tls) {
+    listen += fmt::format(R"(, {{
+    "address": "127.0.0.1:{0}",
+    "tls": {{ "certificates": [{{ "certificate": "{1}", "key": "{1}" }}] }}
+  }})",
+                          tls->port, tls->pem_file);
+  }
   return fmt::format(R"({{  // what the demo runs with; flags and environment win over it
-  "listen": ["127.0.0.1:{}"],
+  "listen": [{}],
   "upstreams": {{  // built in
     "demo": "http://127.0.0.1:{}",
     "closing": "http://127.0.0.1:{}",  // closes its connection behind each POST
@@ -65,7 +113,7 @@ std::string demo_settings(const DemoPorts& ports) {
   }}
 }}
 )",
-                     ports.gateway, ports.kept, ports.closing, ports.mortal);
+                     listen, ports.kept, ports.closing, ports.mortal);
 }
 
 int run_demo(const DemoOptions& options, const Serve& serve) {
@@ -85,7 +133,19 @@ int run_demo(const DemoOptions& options, const Serve& serve) {
     print(stdout, fmt::format("{} is taken: a free port will do.\n", usual.to_string()));
     ports.gateway = 0;
   }
-  const auto loaded = config::load({.file = config::File{kSettingsName, demo_settings(ports)},
+  std::optional<LocalCertificate> certificate;
+  std::optional<DemoListener> tls;
+  if (options.tls == DemoTls::yes) {
+    if (certificate.emplace(); !certificate->error().empty()) {
+      print(stderr,
+            fmt::format("hushgate: no certificate for the demo: {}\n", certificate->error()));
+      return kExitFailed;
+    }
+    const IpPort usual_tls{IpAddress::v4(127, 0, 0, 1), kDemoTlsPort};
+    tls = {.port = is_taken(usual_tls) ? std::uint16_t{0} : kDemoTlsPort,
+           .pem_file = certificate->file()};
+  }
+  const auto loaded = config::load({.file = config::File{kSettingsName, demo_settings(ports, tls)},
                                     .environment = options.environment,
                                     .overrides = options.overrides});
   if (!loaded) {
@@ -99,7 +159,12 @@ int run_demo(const DemoOptions& options, const Serve& serve) {
     if (ports.gateway == 0) ports.gateway = bound.ip()->port;
     const std::string tour = demo_tour(shown);
     demo.show_tour(tour);
-    print(stdout, demo_settings(ports) + tour + '\n');
+    print(stdout, demo_settings(ports, tls) + tour + '\n');
+    if (tls) {
+      print(stdout,
+            fmt::format("With TLS: curl --cacert {} https://localhost:{}/\n\n", tls->pem_file,
+                        tls->port != 0 ? std::to_string(tls->port) : "PORT"));
+    }
   });
 }
 

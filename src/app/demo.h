@@ -3,19 +3,23 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/command_line.h"
 #include "config/load.h"
 #include "config/model.h"
 
 namespace hushgate::app {
 
+inline constexpr std::uint16_t kDemoTlsPort = 8'443;  // the same
 inline constexpr std::uint16_t kDemoPort = 8'787;  // unless it is taken, or another was asked for
 
 struct DemoOptions {
   std::vector<std::string> environment{};     // "NAME=value", as config::Input has it
   std::vector<config::Override> overrides{};  // --listen and the like
+  DemoTls tls = DemoTls::no;
 };
 
 struct DemoPorts {
@@ -25,8 +29,14 @@ struct DemoPorts {
   std::uint16_t mortal = 0;
 };
 
+// Of --tls: a second listener, and the file with its certificate and key.
+struct DemoListener {
+  std::uint16_t port = 0;  // 0: the kernel chooses
+  std::string pem_file;
+};
+
 // The settings of the demo as a file would say them.
-std::string demo_settings(const DemoPorts& ports);
+std::string demo_settings(const DemoPorts& ports, const std::optional<DemoListener>& tls = {});
 
 // Serves with these settings until told to stop; calls the second with the gateway's address once
 // it accepts connections.

@@ -66,7 +66,7 @@ int run(const std::vector<std::string>& arguments) {
     case Verb::version: fmt::print("hushgate {}\n", HUSHGATE_VERSION); return kExitDone;
     case Verb::help: fmt::print("{}", command->text); return kExitDone;
     case Verb::demo:
-      return run_demo({environment(), command->overrides},
+      return run_demo({environment(), command->overrides, command->demo_tls},
                       [](const config::Config& config, const Ready& ready) {
                         return serve(config, {.ready = ready});
                       });

@@ -21,4 +21,8 @@ inline constexpr std::size_t kMaxChangesTold = 32;  // in the line that tells of
 // may be empty: there is nothing to read again, and the log says so. Not after Server::stop().
 void reload(Server& server, const Reread& reread);
 
+// The files of TLS have changed: they alone are read again. A faulty one changes nothing and says
+// why; else the log says `tls_reloaded`. Not after Server::stop().
+void reload_tls(Server& server);
+
 }  // namespace hushgate::app

@@ -41,6 +41,13 @@ void log_event(Server& server, std::string_view event, std::string_view detail) 
   log.line(Clock::now(), LogLevel::info, event).text("detail", detail);
 }
 
+void tell_warnings(Server& server) {
+  LogBuffer log(server.sink(), server.format(), wall_offset_now());
+  for (const std::string& warning : server.warnings()) {
+    log.line(Clock::now(), LogLevel::warning, "certificate").text("detail", warning);
+  }
+}
+
 // Waits that long at most (kLook is the longest), less where a watchdog wants it. 0: nothing came.
 int next_signal(const sigset_t& set, Notifier& notifier, Duration most) {
   notifier.alive(Clock::now());
@@ -69,6 +76,12 @@ void begin_watch(Server& server, FileWatch& watch) {
 }
 
 // Whether the watched file is to be read again.
+// What ends the next wait at the latest.
+Duration until_next_look(const Serving& serving, const TlsWatch& tls) {
+  const Time look = std::min(serving.watch != nullptr ? serving.watch->due() : kNever, tls.due());
+  return look == kNever ? kLook : look - Clock::now();
+}
+
 bool has_news(Server& server, FileWatch* watch) {
   if (watch == nullptr || !watch->look(Clock::now())) return false;
   log_event(server, "file_changed", watch->path() + " is read again");
@@ -79,16 +92,19 @@ void until_told_to_stop(Server& server, const sigset_t& set, const Serving& serv
                         Notifier& notifier) {
   const std::string status = fmt::format("{}", fmt::join(server.listening(), ", "));
   if (serving.watch != nullptr) begin_watch(server, *serving.watch);
+  TlsWatch tls;
+  tls.watch(proxy::tls_files(server.config()));
   notifier.ready(status);
   bool begun = true;  // or read again: what only that needed is let go when it is over
   for (;;) {
-    const Time look = serving.watch != nullptr ? serving.watch->due() : kNever;
-    const int signal = next_signal(set, notifier, look == kNever ? kLook : look - Clock::now());
+    const int signal = next_signal(set, notifier, until_next_look(serving, tls));
     if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == 0 && std::exchange(begun, false)) io::trim_memory();
+    if (tls.look(Clock::now())) reload_tls(server);
     if (signal != SIGHUP && !has_news(server, serving.watch)) continue;
     notifier.reloading(Clock::now());
     reload(server, serving.reread);
+    tls.watch(proxy::tls_files(server.config()));
     notifier.ready(status);
     begun = true;
   }
@@ -140,6 +156,7 @@ int serve(const config::Config& config, const Serving& serving) {
   }
   start(server);
   log_event(server, "io_backend", server.backend());
+  tell_warnings(server);
   if (serving.ready) serving.ready(server.first_address());
   for (const std::string& line : server.listening()) fmt::print("hushgate: {}\n", line);
   std::fflush(stdout);

@@ -52,6 +52,11 @@ std::uint32_t Server::max_clients(const config::Config& config) const {
 }
 
 std::expected<void, std::string> Server::open() {
+  auto made = tls_.make(setup_->config);
+  if (!made) return std::unexpected(fmt::format("{}", fmt::join(made.error(), "\nhushgate: ")));
+  warnings_ = std::move(made->warnings);
+  setup_ = std::make_shared<const proxy::Setup>(setup_->config, setup_->via_token,
+                                                std::move(made->setup));
   auto backend = io::choose_backend(wish(setup_->config.backend));
   if (!backend) return std::unexpected(backend.error());
   backend_ = std::move(*backend);
@@ -72,7 +77,7 @@ std::expected<void, std::string> Server::open() {
   }
   const auto& listen = setup_->config.listen;
   for (std::size_t i = 0; i < listen.size(); ++i) {
-    const Door door{.key = fmt::format("listen[{}]", i), .which = Which::gateway};
+    const Door door{.key = fmt::format("listen[{}]", i), .which = Which::gateway, .index = i};
     if (auto opened = open_everywhere(listen[i], door); !opened) return opened;
   }
   if (!setup_->config.admin) return {};
@@ -104,8 +109,9 @@ std::expected<SocketAddress, std::string> Server::open_on_workers(SocketAddress 
     return std::unexpected(cannot_listen(address, door, probe.error()));
   }
   for (const auto& worker : workers_) {
-    const Result<SocketAddress> bound =
-        door.which == Which::admin ? worker->listen_admin(address) : worker->listen(address);
+    const Result<SocketAddress> bound = door.which == Which::admin
+                                            ? worker->listen_admin(address)
+                                            : worker->listen(address, door.index);
     if (!bound) return std::unexpected(cannot_listen(address, door, bound.error()));
     address = *bound;  // the first one's port is everyone's
     if (door.which == Which::admin) break;
@@ -127,9 +133,22 @@ void Server::start(std::function<void()> all_ended) {
   }
 }
 
-void Server::adopt(config::Config config) {
+std::expected<Server::Adopted, std::vector<std::string>> Server::adopt(config::Config config) {
+  auto made = tls_.make(config);
+  if (!made) return std::unexpected(std::move(made.error()));
+  warnings_ = std::move(made->warnings);
+  const bool other_config = config != setup_->config;
+  const bool other_tls = made->setup != setup_->tls;
+  if (!other_config && !other_tls) return Adopted::nothing;
   shared_.max_clients = max_clients(config);
-  setup_ = std::make_shared<const proxy::Setup>(std::move(config), setup_->via_token);
+  setup_ = std::make_shared<const proxy::Setup>(std::move(config), setup_->via_token,
+                                                std::move(made->setup));
+  serve_by_setup();
+  if (!other_tls) return Adopted::config;
+  return other_config ? Adopted::both : Adopted::tls;
+}
+
+void Server::serve_by_setup() {
   // Shared, because the last worker to arrive may still be leaving when the wait is over.
   const auto all = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(workers_.size()));
   for (const auto& worker : workers_) {

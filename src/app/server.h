@@ -28,9 +28,14 @@ class Server {
 
   // In force now.
   const config::Config& config() const { return setup_->config; }
+  // What is to be known of the certificates in force. After open().
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  enum class Adopted : std::uint8_t { nothing, config, tls, both };  // what differs from before
   // Between start() and stop(): all workers serve what begins from now on by `config`, whose keys
-  // that need a restart are those of config(). Waits until they do.
-  void adopt(config::Config config);
+  // that need a restart are those of config(), and by its files of TLS, which are read again. Waits
+  // until they do. With faults, of which each is a sentence, nothing has changed.
+  std::expected<Adopted, std::vector<std::string>> adopt(config::Config config);
 
   // `all_ended` is called on the last worker's thread.
   void start(std::function<void()> all_ended);
@@ -50,6 +55,7 @@ class Server {
   struct Door {
     std::string key{};
     Which which = Which::gateway;
+    std::size_t index = 0;  // of Config::listen
   };
   std::expected<void, std::string> open_everywhere(const config::ListenAddress& listen,
                                                    const Door& door);
@@ -58,8 +64,11 @@ class Server {
   std::string cannot_listen(const SocketAddress& address, const Door& door, Error error) const;
 
   std::uint32_t max_clients(const config::Config& config) const;
+  void serve_by_setup();
 
   std::uint64_t descriptor_limit_;
+  proxy::TlsMaker tls_;
+  std::vector<std::string> warnings_;
   proxy::SetupPtr setup_;
   proxy::Shared shared_;
   StderrSink sink_;

@@ -108,4 +108,24 @@ bool FileWatch::look(Time now) {
   return settling_.observe(Fingerprint::of(path_), now);
 }
 
+void TlsWatch::watch(const std::vector<std::string>& paths) {
+  std::vector<File> files;
+  for (const std::string& path : paths) {
+    const auto known = std::ranges::find(files_, path, &File::path);
+    files.push_back(known != files_.end() ? *known : File{path, Settling(Fingerprint::of(path))});
+  }
+  files_ = std::move(files);
+}
+
+bool TlsWatch::look(Time now) {
+  if (now < next_look_) return false;
+  next_look_ = now + kTlsLook;
+  bool at_rest = true;
+  for (File& file : files_) {
+    news_ |= file.settling.observe(Fingerprint::of(file.path), now);
+    at_rest &= file.settling.due() == kNever;
+  }
+  return at_rest && std::exchange(news_, false);
+}
+
 }  // namespace hushgate::app

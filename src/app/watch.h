@@ -21,6 +21,7 @@ namespace hushgate::app {
 inline constexpr Ms kWatchSettle{100};
 // One that keeps changing is read so long after the first change.
 inline constexpr Ms kWatchSettleMost{2'000};
+inline constexpr Ms kTlsLook{200};
 inline constexpr int kMaxSymbolicLinks = 40;  // followed on a path, as the kernel does
 
 // What a file looks like from outside. Other contents without another one of these are not seen.
@@ -81,6 +82,27 @@ class FileWatch {
   std::string path_;
   Settling settling_;
   std::unique_ptr<io::DirectoryWatch> directories_;  // null: none tells
+};
+
+// The files of certificates and keys: looked at every kTlsLook while there are any. Read when all
+// of them have come to rest, because a key and its certificate are replaced one after the other.
+class TlsWatch {
+ public:
+  // What they look like now is not news.
+  void watch(const std::vector<std::string>& paths);
+  // Whether they are to be read again.
+  bool look(Time now);
+  // When to look next; kNever: there are none.
+  Time due() const { return files_.empty() ? kNever : next_look_; }
+
+ private:
+  struct File {
+    std::string path;
+    Settling settling;
+  };
+  std::vector<File> files_;
+  Time next_look_{};
+  bool news_ = false;  // of one, while others have not come to rest
 };
 
 }  // namespace hushgate::app

@@ -40,12 +40,12 @@ Worker::~Worker() {
   if (thread_.joinable()) thread_.join();
 }
 
-Result<SocketAddress> Worker::listen(const SocketAddress& address) {
-  return gateway_.listen(address, nullptr);
+Result<SocketAddress> Worker::listen(const SocketAddress& address, std::size_t index) {
+  return gateway_.listen(address, index);
 }
 
 Result<SocketAddress> Worker::listen_admin(const SocketAddress& address) {
-  return gateway_.listen(address, &admin_);
+  return gateway_.listen(address, admin_);
 }
 
 void Worker::start(std::function<void()> ended) {

@@ -35,7 +35,8 @@ class Worker {
   ~Worker();
 
   // Before start(). Returns the address with its port.
-  Result<SocketAddress> listen(const SocketAddress& address);
+  // `index`: in Config::listen.
+  Result<SocketAddress> listen(const SocketAddress& address, std::size_t index);
   Result<SocketAddress> listen_admin(const SocketAddress& address);
 
   // Runs the loop on a thread of its own until it was stopped and nothing is left; then `ended` is

@@ -41,6 +41,7 @@ FieldId classify_field(std::string_view name) {
                     FieldId::x_forwarded_proto);
     case 18: return if_equal(name, "proxy-authenticate", FieldId::proxy_authenticate);
     case 19: return if_equal(name, "proxy-authorization", FieldId::proxy_authorization);
+    case 21: return if_equal(name, "x-client-cert-subject", FieldId::x_client_cert_subject);
     default: return FieldId::other;
   }
 }

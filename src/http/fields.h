@@ -34,6 +34,7 @@ enum class FieldId : std::uint8_t {
   x_forwarded_proto,
   x_forwarded_host,
   x_request_id,
+  x_client_cert_subject,
   date,
   server,
   proxy_authenticate,

@@ -28,6 +28,7 @@ const std::vector<std::pair<std::string, FieldId>> kNames = {
     {"x-forwarded-proto", FieldId::x_forwarded_proto},
     {"x-forwarded-host", FieldId::x_forwarded_host},
     {"x-request-id", FieldId::x_request_id},
+    {"x-client-cert-subject", FieldId::x_client_cert_subject},
     {"date", FieldId::date},
     {"server", FieldId::server},
     {"proxy-authenticate", FieldId::proxy_authenticate},

@@ -14,7 +14,8 @@ namespace hushgate::http {
 // Whether the peer that connected to us is one of client.trustedProxies.
 enum class Trust : std::uint8_t {
   untrusted,  // its X-Forwarded-* are replaced and its Forwarded is dropped
-  trusted,    // X-Forwarded-For is appended to, -Proto, -Host and Forwarded are kept
+  trusted,    // X-Forwarded-For is appended to, -Proto, -Host and Forwarded are kept, and
+              // X-Client-Cert-Subject unless we verified one ourselves
 };
 
 enum class ConnectionField : std::uint8_t {
@@ -35,10 +36,12 @@ struct RequestRewrite {
   std::string_view forwarded_host = {};   // the client's Host; empty: left out
   std::string_view via_token = {};        // our name in Via
   std::string_view request_id = {};       // X-Request-Id's value; empty: the client's is kept
+  std::string_view client_subject = {};   // X-Client-Cert-Subject's value; empty: no certificate
 };
 
 // HTTP/1.1 in origin-form ("*" and authority-form as they are). Removed: Connection and what it
-// names (but for framing, Host, Via, X-Forwarded-*, X-Request-Id, Expect and Max-Forwards),
+// names (but for framing, Host, Via, X-Forwarded-*, X-Client-Cert-Subject, X-Request-Id, Expect and
+// Max-Forwards),
 // Keep-Alive, Proxy-Connection, Proxy-Authorization, TE
 // (`TE: trailers` is written again if head.te_trailers), Upgrade, HTTP2-Settings; Expect unless
 // head.expect_continue. Max-Forwards of TRACE and OPTIONS is written one less; a head whose value

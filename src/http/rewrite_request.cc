@@ -33,6 +33,8 @@ Fate fate_of(FieldId id, const RequestHead& head, const RequestRewrite& rewrite)
     case FieldId::x_forwarded_for: return Fate::dropped;
     case FieldId::x_forwarded_proto:
     case FieldId::x_forwarded_host: return kept_if(rewrite.trust == Trust::trusted);
+    case FieldId::x_client_cert_subject:
+      return kept_if(rewrite.trust == Trust::trusted && rewrite.client_subject.empty());
     case FieldId::forwarded:
       return rewrite.trust == Trust::trusted ? Fate::end_to_end : Fate::dropped;
     case FieldId::x_request_id: return kept_if(rewrite.request_id.empty());
@@ -68,6 +70,9 @@ void put_forwarding(HeadWriter& writer, const RequestHead& head, const RequestRe
   writer.put_joined("Via: ", head.fields, FieldId::via,
                     head.version == Version::http10 ? "1.0 " : "1.1 ", rewrite.via_token);
   if (!rewrite.request_id.empty()) writer.put_line("X-Request-Id: ", rewrite.request_id);
+  if (!rewrite.client_subject.empty()) {
+    writer.put_line("X-Client-Cert-Subject: ", rewrite.client_subject);
+  }
 }
 
 void put_head(HeadWriter& writer, const RequestHead& head, const RequestRewrite& rewrite) {
@@ -103,11 +108,12 @@ void put_head(HeadWriter& writer, const RequestHead& head, const RequestRewrite&
 }  // namespace
 
 void write_request_head(std::string& out, const RequestHead& head, const RequestRewrite& rewrite) {
-  const std::size_t room =
-      kFixedBytes + head.method_text.size() + rewrite.path_prefix.size() + head.path.size() +
-      head.query.size() + head.authority.size() + field_lines_bytes(head.fields) +
-      rewrite.host.size() + rewrite.client_address.size() + rewrite.forwarded_proto.size() +
-      rewrite.forwarded_host.size() + rewrite.via_token.size() + rewrite.request_id.size();
+  const std::size_t room = kFixedBytes + head.method_text.size() + rewrite.path_prefix.size() +
+                           head.path.size() + head.query.size() + head.authority.size() +
+                           field_lines_bytes(head.fields) + rewrite.host.size() +
+                           rewrite.client_address.size() + rewrite.forwarded_proto.size() +
+                           rewrite.forwarded_host.size() + rewrite.via_token.size() +
+                           rewrite.request_id.size() + rewrite.client_subject.size();
   append_written(out, room, [&](HeadWriter& writer) { put_head(writer, head, rewrite); });
 }
 

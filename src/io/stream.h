@@ -150,6 +150,8 @@ class Stream {
   // means that it is gone (CONTRACT section 1).
   virtual bool half_closes() const { return true; }
   virtual bool encrypted() const { return false; }  // TLS is spoken on it
+  // What more than error() is known of why it failed; may be empty.
+  virtual std::string failure_text() const { return {}; }
   // Whom the peer has proved to be, by a certificate that was verified (RFC 2253); empty: nobody.
   virtual std::string peer_subject() const { return {}; }
   // Counted from the last byte received, also where that lies in the past. An accepted stream

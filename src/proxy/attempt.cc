@@ -5,6 +5,7 @@
 #include "proxy/exchange.h"
 #include "proxy/retry.h"
 #include "proxy/session.h"
+#include "upstream/spares.h"
 
 namespace hushgate::proxy {
 
@@ -15,6 +16,11 @@ using stats::Counter;
 void Exchange::open_attempt() {
   if (safe_) {
     if (upstream::ConnectionPtr pooled = endpoint_->take_idle()) return use(std::move(pooled));
+  }
+  if (upstream::Spares* const spares = endpoint_->spares()) {
+    upstream::ConnectionPtr spare = spares->take();
+    spares->refill(limits());
+    if (spare) return use(std::move(spare));
   }
   begin_dial();
 }
@@ -94,6 +100,8 @@ void Exchange::write_upstream_head() {
   http::ConnectionField connection = http::ConnectionField::close;
   if (safe_ || head.method == http::Method::connect) connection = http::ConnectionField::none;
   if (head.wants_upgrade) connection = http::ConnectionField::upgrade;
+  const io::Stream& client = session_->stream();
+  const std::string subject = client.peer_subject();
   const bool own_host =
       upstream.host_policy == config::HostPolicy::upstream || head.authority.empty();
   http::write_request_head(
@@ -104,10 +112,11 @@ void Exchange::write_upstream_head() {
        .connection = connection,
        .trust = trust_,
        .client_address = {client_text_.data(), client_text_size_},
-       .forwarded_proto = "http",
+       .forwarded_proto = client.encrypted() ? "https" : "http",
        .forwarded_host = head.authority,
        .via_token = setup().via_token,
-       .request_id = request_id});
+       .request_id = request_id,
+       .client_subject = subject});
 }
 
 }  // namespace hushgate::proxy

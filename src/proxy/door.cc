@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "proxy/errors.h"
 #include "proxy/session.h"
+#include "tls/stream.h"
 
 namespace hushgate::proxy {
 
@@ -46,8 +47,16 @@ void Gateway::Door::accepted(io::StreamPtr stream) {
   pause();
 }
 
+// Of the configuration in force: a reload may have changed it.
+tls::ServerContext::Pointer Gateway::Door::tls() const {
+  return site_ == nullptr ? gateway_.context_.setup().listener_tls(index_) : nullptr;
+}
+
 void Gateway::Door::let_in(io::StreamPtr stream) {
   if (shortage_ != Shortage::closing) shortage_ = Shortage::none;
+  if (tls::ServerContext::Pointer context = tls()) {
+    stream = tls::Stream::accept(gateway_.scratch_, std::move(context), std::move(stream));
+  }
   Session::start(gateway_.context_, std::move(stream), site_);
 }
 
@@ -84,11 +93,17 @@ void Gateway::Door::admit_held() {
   turn_away(std::move(held_));
 }
 
-// Told and closed at once: lingering would keep the descriptor that is missing.
+// Told and closed at once: lingering would keep the descriptor that is missing. In TLS telling
+// would take a handshake first: reset.
 void Gateway::Door::turn_away(io::StreamPtr stream) {
   gateway_.counters_.add(Counter::clients_shed);
   gateway_.log_.line(gateway_.loop_.now(), LogLevel::warning, "turned_away")
       .text("client", stream->peer().to_string());
+  if (tls()) {
+    stream.reset();
+    static_cast<void>(gateway_.reserve_.refill());
+    return;
+  }
   // What is here is taken first: unread bytes would turn the FIN into a reset, and a HEAD is told
   // without a body.
   const io::Take asked = stream->take();

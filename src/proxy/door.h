@@ -13,8 +13,10 @@ namespace hushgate::proxy {
 
 class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
  public:
-  Door(Gateway& gateway, route::Site* site)
-      : gateway_(gateway), site_(site), resume_alarm_(*this) {}
+  Door(Gateway& gateway, std::size_t index)
+      : gateway_(gateway), index_(index), resume_alarm_(*this) {}
+  Door(Gateway& gateway, route::Site& site)
+      : gateway_(gateway), site_(&site), resume_alarm_(*this) {}
 
   Result<SocketAddress> open(const SocketAddress& address);
   // Takes what the kernel has queued, then closes for good.
@@ -37,11 +39,13 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
   bool admit();
   void admit_held();
   void pause();
+  tls::ServerContext::Pointer tls() const;
   void let_in(io::StreamPtr stream);
   void turn_away(io::StreamPtr stream);
 
   Gateway& gateway_;
-  route::Site* site_;  // null: the routes
+  std::size_t index_ = 0;        // in Config::listen, of the routes' listeners
+  route::Site* site_ = nullptr;  // null: the routes
   std::unique_ptr<io::Listener> listener_;
   io::Alarm resume_alarm_;
   Shortage shortage_ = Shortage::none;

@@ -57,6 +57,10 @@ constexpr std::array kFacts{
                "destination_ip_unroutable", "No connection to the upstream could be made."},
     ErrorFacts{connection_timeout, Side::upstream, 504, "connection_timeout", "connection_timeout",
                "Connecting to the upstream took too long (limits.connectTimeoutMs)."},
+    ErrorFacts{tls_certificate_error, Side::upstream, 502, "tls_certificate_error",
+               "tls_certificate_error", "The upstream's certificate could not be verified."},
+    ErrorFacts{tls_protocol_error, Side::upstream, 502, "tls_protocol_error", "tls_protocol_error",
+               "The TLS handshake with the upstream failed."},
     ErrorFacts{
         ports_exhausted, Side::hushgate, 503, "connection_limit_reached",
         "connection_limit_reached",

@@ -86,6 +86,19 @@ constexpr std::array kHelp{
         "`limits.connectTimeoutMs`, `limits.connectTotalMs`",
         "Usually a firewall that drops, or an upstream whose accept queue is full. Nothing was "
         "sent; a timeout is not retried."},
+    ErrorHelp{tls_certificate_error,
+              "The upstream's certificate has expired, is for another name, or is signed by nobody "
+              "who is trusted; the log line `upstream_tls_failed` says which, and whose.",
+              "`upstream.tls.ca`, `upstream.tls.serverName`",
+              "Correct the certificate, or name the CA that signed it. Nothing was sent; it is not "
+              "retried."},
+    ErrorHelp{
+        tls_protocol_error,
+        "No TLS, no common version or cipher, an alert, or the connection ended during the "
+        "handshake; the log line `upstream_tls_failed` says which.",
+        "`upstream.tls.minVersion`, `upstream.tls.certificate`",
+        "`openssl s_client -connect HOST:PORT -servername NAME` as the same user. Nothing was "
+        "sent; it was retried with backoff."},
     ErrorHelp{
         ports_exhausted,
         "All local ports towards the upstream's addresses were in use, also after waiting.",
@@ -105,7 +118,7 @@ constexpr std::array kHelp{
               "responses came.",
               "",
               "Ask the upstream without hushgate: `curl -v --http1.1`. TLS spoken on that port "
-              "looks like this too."},
+              "looks like this too: then its url begins with https."},
     ErrorHelp{upstream_head_too_large, "The head of the response is too large.",
               "`limits.maxHeaderBytes`, `limits.maxHeaders`",
               "Raise the limit, or look at the cookies that the upstream sets."},

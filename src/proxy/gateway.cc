@@ -16,7 +16,9 @@ Gateway::Gateway(const Parts& parts)
       shared_(parts.shared),
       reserve_(parts.reserve),
       wheel_(parts.loop, sweep_period(parts.setup->config.limits)),
-      context_({loop_, wheel_, counters_, log_, parts.names, *this}, parts.setup, parts.seed),
+      scratch_(loop_),
+      context_({loop_, wheel_, counters_, log_, parts.names, *this, scratch_}, parts.setup,
+               parts.seed),
       drained_([this] { check_stopped(); }),
       grace_over_([this] { cut(); }),
       grace_alarm_(grace_over_) {
@@ -26,8 +28,15 @@ Gateway::Gateway(const Parts& parts)
 
 Gateway::~Gateway() = default;
 
-Result<SocketAddress> Gateway::listen(const SocketAddress& address, route::Site* site) {
-  auto door = std::make_unique<Door>(*this, site);
+Result<SocketAddress> Gateway::listen(const SocketAddress& address, std::size_t index) {
+  return open(std::make_unique<Door>(*this, index), address);
+}
+
+Result<SocketAddress> Gateway::listen(const SocketAddress& address, route::Site& site) {
+  return open(std::make_unique<Door>(*this, site), address);
+}
+
+Result<SocketAddress> Gateway::open(std::unique_ptr<Door> door, const SocketAddress& address) {
   Result<SocketAddress> bound = door->open(address);
   if (bound) doors_.push_back(std::move(door));
   return bound;
@@ -104,6 +113,19 @@ void Gateway::tell_waiting() {
     session->describe(line);
     session = busy.next(*session);
   }
+}
+
+// What TLS counts for itself is brought in when somebody looks.
+const stats::Counters& Gateway::counters() {
+  const tls::Counts& tls = scratch_.counts();
+  counters_.set(Counter::tls_accepts_full, tls.accepted_full);
+  counters_.set(Counter::tls_accepts_resumed, tls.accepted_resumed);
+  counters_.set(Counter::tls_accepts_failed, tls.accept_failed);
+  counters_.set(Counter::tls_connects_full, tls.connected_full);
+  counters_.set(Counter::tls_connects_resumed, tls.connected_resumed);
+  counters_.set(Counter::tls_connects_failed, tls.connect_failed);
+  counters_.set(Counter::tls_floods_ended, tls.renegotiations_refused + tls.key_update_floods);
+  return counters_;
 }
 
 void Gateway::check_stopped() {

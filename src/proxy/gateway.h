@@ -51,9 +51,11 @@ class Gateway final : public upstream::RoomMaker {
   Gateway& operator=(const Gateway&) = delete;
   ~Gateway();
 
-  // A listener for `site` (null: this gateway's routes). Returns its address with the port that the
-  // kernel chose.
-  Result<SocketAddress> listen(const SocketAddress& address, route::Site* site);
+  // A listener for the routes: number `index` of Config::listen, which says whether TLS is spoken
+  // (its reload included). Returns its address with the port that the kernel chose.
+  Result<SocketAddress> listen(const SocketAddress& address, std::size_t index);
+  // A listener for `site`, in cleartext.
+  Result<SocketAddress> listen(const SocketAddress& address, route::Site& site);
 
   // A reload: exchanges that begin from now on are served by `setup`, running ones finish with
   // theirs, and what is idle has its budget measured by the new limits at once. Listeners stay as
@@ -70,11 +72,12 @@ class Gateway final : public upstream::RoomMaker {
   void tell_waiting();
   std::size_t session_count() const { return context_.session_count; }
 
-  const stats::Counters& counters() const { return counters_; }
+  const stats::Counters& counters();
   bool make_room() override;
 
  private:
   class Door;
+  Result<SocketAddress> open(std::unique_ptr<Door> door, const SocketAddress& address);
   // Runs a member when it is made ready.
   struct Trigger final : io::Runnable {
     explicit Trigger(std::function<void()> work) : work_(std::move(work)) {}
@@ -93,6 +96,7 @@ class Gateway final : public upstream::RoomMaker {
   Reserve& reserve_;
   stats::Counters counters_;
   io::Wheel wheel_;
+  tls::Scratch scratch_;
   Context context_;
   std::vector<std::unique_ptr<Door>> doors_;
   Trigger drained_;

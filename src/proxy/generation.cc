@@ -21,13 +21,16 @@ std::unique_ptr<Generation> Generations::make(SetupPtr setup) const {
   }
   auto made = std::make_unique<Generation>();
   made->setup = std::move(setup);
-  for (const config::Upstream& upstream : made->setup->config.upstreams) {
+  const std::vector<config::Upstream>& upstreams = made->setup->config.upstreams;
+  for (std::size_t i = 0; i < upstreams.size(); ++i) {
+    const config::Upstream& upstream = upstreams[i];
+    const tls::ClientContext::Pointer tls = made->setup->upstream_tls(i);
     const auto found = known.find(upstream.name);
-    if (found != known.end() && (*found->second)->serves(upstream)) {
+    if (found != known.end() && (*found->second)->serves(upstream, tls)) {
       made->endpoints.push_back(*found->second);
       continue;
     }
-    made->endpoints.push_back(std::make_shared<upstream::Endpoint>(services_, upstream));
+    made->endpoints.push_back(std::make_shared<upstream::Endpoint>(services_, upstream, tls));
     if (found != known.end()) made->endpoints.back()->name().inherit((*found->second)->name());
   }
   return made;

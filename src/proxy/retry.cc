@@ -10,7 +10,7 @@ constexpr Ms kMaxBackoff{30'000};
 // A timeout is never retried; shortage of ports or descriptors has already waited.
 bool connecting_may_work_later(ErrorKind error) {
   return error == ErrorKind::dns_error || error == ErrorKind::connection_refused ||
-         error == ErrorKind::connection_failed;
+         error == ErrorKind::connection_failed || error == ErrorKind::tls_protocol_error;
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ bool Session::take_head_once() {
     switch (take.kind) {
       case io::Take::Kind::nothing: return false;
       case io::Take::Kind::fin: apply(Event::fin_later); return true;
-      case io::Take::Kind::failed: apply(Event::reset); return true;
+      case io::Take::Kind::failed: return lost();
       case io::Take::Kind::data: break;
     }
     if (idle()) begin_exchange();
@@ -129,6 +129,17 @@ bool Session::take_head_once() {
     complete = exchange_->take_head(take.lease.bytes());
   }
   if (complete) exchange_->act_on_head();
+  return true;
+}
+
+// Always true: the connection is over. Why TLS has ended it is worth a line.
+bool Session::lost() {
+  if (const std::string why = stream_->failure_text(); !why.empty()) {
+    context_.log.line(context_.loop.now(), LogLevel::info, "client_tls_failed")
+        .text("client", stream_->peer().to_string())
+        .text("detail", why);
+  }
+  apply(Event::reset);
   return true;
 }
 

@@ -75,6 +75,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   bool cut_off();  // the request can never become complete; as judge_fin()
   bool has_had_its_share();
   bool take_head_once();
+  bool lost();
   void discard_once(std::uint64_t& discarded);
   void begin_exchange();
   void run_clocks(const phase::State& before);

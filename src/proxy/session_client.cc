@@ -38,8 +38,9 @@ bool Session::judge_fin() {
   }
   if (fin_.judged) return true;
   const config::HalfClose policy = exchange_->setup().config.client.half_close;
-  const bool soon = policy == config::HalfClose::serve ||
-                    (policy == config::HalfClose::auto_ && fin_.delay() <= kHalfCloseWindow);
+  const bool soon = stream_->half_closes() &&
+                    (policy == config::HalfClose::serve ||
+                     (policy == config::HalfClose::auto_ && fin_.delay() <= kHalfCloseWindow));
   if (soon && state_.in != phase::In::done) return true;  // waits for its connection
   fin_.judged = true;
   if (!soon) {

@@ -8,6 +8,7 @@
 
 #include "config/model.h"
 #include "http/head.h"
+#include "proxy/tls_setup.h"
 #include "route/site.h"
 #include "route/table.h"
 
@@ -15,8 +16,12 @@ namespace hushgate::proxy {
 
 struct Setup {
   // `token`: our name in Via and Proxy-Status, the same for every setup of a process.
-  Setup(config::Config validated, std::string token)
-      : config(std::move(validated)), table(config), via_token(std::move(token)) {}
+  // `made`: of this configuration; empty where it has no TLS.
+  Setup(config::Config validated, std::string token, TlsSetup made = {})
+      : config(std::move(validated)),
+        table(config),
+        tls(std::move(made)),
+        via_token(std::move(token)) {}
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
 
@@ -24,7 +29,17 @@ struct Setup {
   route::Verdict decide(const http::RequestHead& head) const;
 
   const config::Config config;
-  const route::Table table;     // points into `config`
+  const route::Table table;  // points into `config`
+  const TlsSetup tls;
+  // What speaks TLS at listener `index` of `config`; null: cleartext.
+  tls::ServerContext::Pointer listener_tls(std::size_t index) const {
+    return index < tls.listeners.size() ? tls.listeners[index] : nullptr;
+  }
+  // The same for an upstream.
+  tls::ClientContext::Pointer upstream_tls(std::size_t index) const {
+    return index < tls.upstreams.size() ? tls.upstreams[index] : nullptr;
+  }
+
   const std::string via_token;  // random per process, so that a loop is told from a chain of
                                 // gateways
 };

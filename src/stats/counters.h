@@ -36,8 +36,17 @@ enum class Counter : std::uint8_t {
   port_waits,         // EADDRNOTAVAIL everywhere: waited for a port
   ports_exhausted,    // ... in vain: 503
   close_wait_reset,   // an upstream did not close after an unsafe exchange: reset by us
+  spares_made,        // connections to an upstream made ahead of need
+  spares_used,
+  tls_accepts_full,  // handshakes with clients
+  tls_accepts_resumed,
+  tls_accepts_failed,  // ended by the client or its bytes
+  tls_connects_full,   // handshakes with upstreams
+  tls_connects_resumed,
+  tls_connects_failed,
+  tls_floods_ended,  // renegotiation asked for, or key updates without data
 };
-inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::close_wait_reset) + 1;
+inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::tls_floods_ended) + 1;
 
 std::string_view name(Counter counter);
 
@@ -46,6 +55,9 @@ class Counters {
   void add(Counter counter, std::uint64_t n = 1) {
     std::atomic<std::uint64_t>& value = values_[static_cast<std::size_t>(counter)];
     value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  void set(Counter counter, std::uint64_t n) {
+    values_[static_cast<std::size_t>(counter)].store(n, std::memory_order_relaxed);
   }
   std::uint64_t get(Counter counter) const {
     return values_[static_cast<std::size_t>(counter)].load(std::memory_order_relaxed);

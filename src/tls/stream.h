@@ -90,6 +90,7 @@ class Stream final : public io::Stream,
   bool handshaking() const { return state_ == State::handshake; }
   // Valid once failed(): why. `transport` or `cut` where the stream below failed.
   const Failure& failure() const;
+  std::string failure_text() const override { return failure().message; }
 
   // What the handshake has agreed on; empty or false before its end.
   std::string_view alpn() const;         // valid as long as the stream

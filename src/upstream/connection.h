@@ -29,6 +29,7 @@ class Connection final : public io::Runnable,
     active,  // an exchange holds it; `deadline` is when it comes to need keep-alive probes
     idle,    // pooled; `deadline` is its idle timeout
     ending,  // after an unsafe exchange: the upstream's FIN is awaited; `deadline` is closeWaitMs
+    spare,   // made ahead of need, never used; `deadline` is kSpareAge
   };
 
   // Opened now, `active`.
@@ -43,6 +44,7 @@ class Connection final : public io::Runnable,
 
  private:
   friend class Endpoint;
+  friend class Spares;
 
   Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
       : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}

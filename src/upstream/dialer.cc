@@ -28,6 +28,18 @@ ErrorKind kind_of(int os_error) {
   }
 }
 
+// How much an error says about the endpoint. Of equals the last is kept.
+int weight(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::tls_certificate_error:
+    case ErrorKind::tls_protocol_error: return 4;
+    case ErrorKind::connection_refused: return 3;
+    case ErrorKind::connection_timeout: return 1;
+    case ErrorKind::ports_exhausted: return 0;
+    default: return 2;
+  }
+}
+
 // A loopback port of the ephemeral range on which nobody listens may be chosen as the source of the
 // connection to it; TCP then joins the connection with itself.
 bool is_to_itself(io::Stream& stream) {
@@ -66,6 +78,7 @@ Dialer::State Dialer::step(Time now) {
   if (state_ == State::resolving) step_resolving(now);
   if (state_ == State::port_wait) step_port_wait(now);
   if (state_ == State::racing) watch_attempts(now);
+  if (state_ == State::handshake) watch_handshake(now);
   set_alarm(now);
   return state_;
 }
@@ -107,11 +120,7 @@ void Dialer::watch_attempts(Time now) {
     io::Stream& stream = *attempt.stream;
     const bool to_itself = !stream.connecting() && !stream.failed() && is_to_itself(stream);
     if (!stream.connecting() && !stream.failed() && !to_itself) {
-      winner_ = std::move(attempt.stream);
-      attempts_.clear();
-      end_waits();
-      state_ = State::connected;
-      return;
+      return won(std::move(attempt.stream), now);
     }
     const bool timed_out = stream.connecting() && (now >= attempt.due || now >= total_due_);
     if (stream.failed() || timed_out || to_itself) {
@@ -128,6 +137,61 @@ void Dialer::watch_attempts(Time now) {
   }
   if (state_ != State::racing) return;
   if (attempts_.empty() && (next_ >= addresses_.size() || now >= total_due_)) all_failed(now);
+}
+
+void Dialer::won(io::StreamPtr stream, Time now) {
+  attempts_.clear();
+  if (endpoint_->sessions() != nullptr) return begin_handshake(std::move(stream), now);
+  winner_ = std::move(stream);
+  end_waits();
+  state_ = State::connected;
+}
+
+void Dialer::begin_handshake(io::StreamPtr stream, Time now) {
+  state_ = State::handshake;
+  handshake_due_ = std::min<Time>(now + connect_timeout_, total_due_);
+  handshake_ = tls::Stream::connect(endpoint_->services().tls, *endpoint_->sessions(),
+                                    std::move(stream), &owner_);
+  watch_handshake(now);
+}
+
+void Dialer::watch_handshake(Time now) {
+  if (handshake_->failed() || (handshake_->connecting() && now >= handshake_due_)) {
+    return handshake_failed(now);
+  }
+  if (handshake_->connecting()) return;
+  winner_ = std::move(handshake_);
+  end_waits();
+  state_ = State::connected;
+}
+
+// A certificate that does not verify is nothing that another try would change.
+void Dialer::handshake_failed(Time now) {
+  const SocketAddress to = handshake_->peer();
+  Error error{ErrorKind::connection_timeout, ETIMEDOUT};
+  std::string why = "the TLS handshake did not end in time";
+  if (handshake_->failed()) {
+    const tls::Failure& failure = handshake_->failure();
+    why = failure.message;
+    switch (failure.kind) {
+      case tls::FailureKind::certificate: error = {ErrorKind::tls_certificate_error, 0}; break;
+      case tls::FailureKind::transport:
+        error = {kind_of(handshake_->error()), handshake_->error()};
+        break;
+      default: error = {ErrorKind::tls_protocol_error, 0};
+    }
+  }
+  Services& services = endpoint_->services();
+  services.log.line(services.loop.now(), LogLevel::warning, "upstream_tls_failed")
+      .text("upstream", endpoint_->config().name)
+      .text("endpoint", to.to_string())
+      .text("detail", why);
+  handshake_.reset();
+  note_failure(to, error);
+  if (error.kind == ErrorKind::tls_certificate_error) return fail(error);
+  state_ = State::racing;
+  next_due_ = now;
+  watch_attempts(now);
 }
 
 // True if a connect is under way now.
@@ -160,17 +224,15 @@ Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
   return room ? services.loop.backend().connect(to, options, &owner_) : std::move(stream);
 }
 
-// The error that says most about the endpoint is kept: refused before others, a timeout last.
+// The error that says most about the endpoint is kept: of TLS before refused before others, a
+// timeout last.
 void Dialer::note_failure(const SocketAddress& to, Error error) {
   endpoint_->services().counters.add(Counter::connects_failed);
   if (error.kind == ErrorKind::ports_exhausted) {
     ++unavailable_;
     no_port_ = no_port_ || (to.ip() != nullptr && endpoint_->name().winner() == to.ip()->ip);
   }
-  const bool better = error_.kind == ErrorKind::none || error_.kind == ErrorKind::ports_exhausted ||
-                      error.kind == ErrorKind::connection_refused ||
-                      error_.kind == ErrorKind::connection_timeout;
-  if (!better) return;
+  if (error_.kind != ErrorKind::none && weight(error.kind) < weight(error_.kind)) return;
   error_ = error;
   failed_address_ = to;
 }
@@ -196,6 +258,7 @@ void Dialer::all_failed(Time now) {
 
 void Dialer::fail(Error error) {
   attempts_.clear();
+  handshake_.reset();
   end_waits();
   error_ = error;
   state_ = State::failed;
@@ -212,6 +275,8 @@ void Dialer::set_alarm(Time now) {
   if (state_ == State::racing) {
     for (const Attempt& attempt : attempts_) due = std::min(due, attempt.due);
     if (next_ < addresses_.size()) due = std::min(due, next_due_);
+  } else if (state_ == State::handshake) {
+    due = handshake_due_;
   } else if (state_ == State::port_wait) {
     due = ports_due_;
     if (endpoint_->is_next(port_wait_)) due = std::min(due, now + kPortPoll);
@@ -230,6 +295,7 @@ ConnectionPtr Dialer::take(Time now) {
 
 void Dialer::cancel() {
   attempts_.clear();
+  handshake_.reset();
   winner_.reset();
   end_waits();
   endpoint_ = nullptr;

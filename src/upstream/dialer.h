@@ -1,6 +1,6 @@
 // Opens one new connection to an endpoint: its name, the race of its addresses (RFC 8305: the next
 // one 250 ms later, or at once when the last one failed), and the wait for a port when there is
-// none. Only the winner carries bytes; the losers are reset.
+// none. Only the winner carries bytes, those of TLS too; the losers are reset.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "io/alarm.h"
 #include "io/stream.h"
+#include "tls/stream.h"
 #include "upstream/endpoint.h"
 
 namespace hushgate::upstream {
@@ -21,6 +22,8 @@ class Dialer {
     idle,       // not started, or taken
     resolving,  // the name has no address yet
     racing,     // at least one connect is under way
+    handshake,  // of TLS, on the connection that won; if it fails, the other addresses have their
+                // turn
     port_wait,  // no address had a free port
     connected,  // take() has the winner
     failed,     // error() and failed_address() say why
@@ -44,7 +47,8 @@ class Dialer {
   void cancel();
 
   // Valid in `failed`. Kinds: dns_error, dns_timeout, connection_refused, connection_failed (with
-  // errno), connection_timeout, ports_exhausted, shedding (no descriptors).
+  // errno), connection_timeout, tls_certificate_error, tls_protocol_error, ports_exhausted,
+  // shedding (no descriptors).
   Error error() const { return error_; }
   const SocketAddress& failed_address() const { return failed_address_; }
 
@@ -58,6 +62,10 @@ class Dialer {
   void step_port_wait(Time now);
   void begin_race(Time now);
   void watch_attempts(Time now);
+  void won(io::StreamPtr stream, Time now);
+  void begin_handshake(io::StreamPtr stream, Time now);
+  void watch_handshake(Time now);
+  void handshake_failed(Time now);
   bool try_next(Time now);
   Result<io::StreamPtr> connect(const SocketAddress& address);
   void note_failure(const SocketAddress& address, Error error);
@@ -86,6 +94,8 @@ class Dialer {
   std::vector<SocketAddress> addresses_;  // of this race; the name's may change meanwhile
   std::vector<Attempt> attempts_;
   io::StreamPtr winner_;
+  tls::Stream::Pointer handshake_;
+  Time handshake_due_{};
 };
 
 }  // namespace hushgate::upstream

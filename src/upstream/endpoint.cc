@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "http/h1_state.h"
+#include "upstream/spares.h"
 
 namespace hushgate::upstream {
 
@@ -26,34 +27,43 @@ void Connection::run() {
     return probe();
   }
   if (state_ == State::idle) return endpoint_.idle_event(*this);
+  if (state_ == State::spare) return endpoint_.spares_->event(*this);
   HG_ASSERT(state_ == State::ending);
   endpoint_.ending_event(*this);
 }
 
-Endpoint::Endpoint(const Services& services, config::Upstream config)
+Endpoint::Endpoint(const Services& services, config::Upstream config,
+                   tls::ClientContext::Pointer tls)
     : services_(services),
       config_(std::move(config)),
+      tls_(std::move(tls)),
       name_(config_.literal || config_.scheme == config::Scheme::unix_socket
                 ? Name(services.loop, services.names, config_.literal.value_or(IpAddress{}))
-                : Name(services.loop, services.names, config_.host)) {}
+                : Name(services.loop, services.names, config_.host)) {
+  if (tls_) sessions_.emplace(tls_);
+  if (config_.spare > 0) spares_ = std::make_unique<Spares>(*this, config_.spare);
+}
 
 Endpoint::~Endpoint() {
   at_rest_ = nullptr;
+  spares_.reset();
   while (!idle_.empty()) discard(idle_.back(), io::CloseHow::reset);
   while (!ending_.empty()) discard(ending_.back(), io::CloseHow::reset);
 }
 
-bool Endpoint::serves(const config::Upstream& upstream) const {
+bool Endpoint::serves(const config::Upstream& upstream,
+                      const tls::ClientContext::Pointer& tls) const {
   config::Upstream alike = upstream;
   alike.url = config_.url;
   alike.prefix = config_.prefix;
   alike.authority = config_.authority;
   alike.host_policy = config_.host_policy;
-  return alike == config_;
+  return alike == config_ && tls == tls_;
 }
 
 void Endpoint::retire(io::Runnable& at_rest) {
   at_rest_ = &at_rest;
+  if (spares_) spares_->drop_all();
   while (!idle_.empty()) discard(idle_.back(), io::CloseHow::reset);
 }
 
@@ -133,12 +143,14 @@ void Endpoint::drop(ConnectionPtr connection) {
 std::size_t Endpoint::shed_idle(std::size_t at_most) {
   std::size_t shed = 0;
   for (; shed < at_most && !idle_.empty(); ++shed) discard(idle_.back(), io::CloseHow::reset);
+  if (shed == 0 && spares_) shed = spares_->drop_all();
   services_.counters.add(Counter::pool_shed, shed);
   return shed;
 }
 
 std::size_t Endpoint::free_ports() {
   std::size_t freed = shed_idle(idle_count_);
+  if (spares_) freed += spares_->drop_all();
   for (std::size_t n = (ending_count_ + 1) / 2; n > 0; --n, ++freed) {
     services_.counters.add(Counter::close_wait_reset);
     discard(ending_.front(), io::CloseHow::reset);

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/intrusive_list.h"
 #include "config/model.h"
+#include "tls/sessions.h"
 #include "upstream/connection.h"
 #include "upstream/early_close.h"
 #include "upstream/resolver.h"
@@ -15,6 +17,7 @@
 
 namespace hushgate::upstream {
 
+class Spares;
 struct PortWaitTag {};
 
 // Stands in an endpoint's bounded queue until a port may be free.
@@ -28,8 +31,9 @@ inline constexpr std::size_t kMaxPortWaits = 4'096;  // per endpoint; behind it 
 
 class Endpoint {
  public:
-  // Keeps a copy of `config`.
-  Endpoint(const Services& services, config::Upstream config);
+  // Keeps a copy of `config`. `tls`: what its connections speak TLS with; null: they do not.
+  Endpoint(const Services& services, config::Upstream config,
+           tls::ClientContext::Pointer tls = nullptr);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   ~Endpoint();  // resets everything that is idle or ending
@@ -39,16 +43,21 @@ class Endpoint {
   const config::Upstream& config() const { return config_; }
   // Whether `upstream`, of another configuration, is this one in all that concerns dialing and
   // pooling: everything but what is written into requests (authority, prefix, Host).
-  bool serves(const config::Upstream& upstream) const;
+  bool serves(const config::Upstream& upstream, const tls::ClientContext::Pointer& tls) const;
   // No configuration has it any more: resets what is idle, and pools nothing from now on.
   // `at_rest` is made ready whenever no connection waits for its FIN any more.
   void retire(io::Runnable& at_rest);
   Services& services() { return services_; }
   Name& name() { return name_; }
+  // What TLS resumes; null: this upstream speaks none.
+  tls::Sessions* sessions() { return sessions_ ? &*sessions_ : nullptr; }
 
   // The most recently used idle connection on which nothing has happened, looked at this moment;
   // null if there is none.
   ConnectionPtr take_idle();
+  // Connections made ahead of need; null: none are (config().spare).
+  Spares* spares() { return spares_.get(); }
+
   // Pools a connection after an exchange that may_pool(). `hint`: the upstream's Keep-Alive
   // timeout.
   void put_idle(ConnectionPtr connection, std::optional<std::uint32_t> hint_s);
@@ -78,6 +87,7 @@ class Endpoint {
 
  private:
   friend class Connection;
+  friend class Spares;
 
   // Events of a connection that is ours.
   void idle_event(Connection& connection);
@@ -91,9 +101,12 @@ class Endpoint {
   const config::Upstream config_;
   io::Runnable* at_rest_ = nullptr;  // set once retired
   Name name_;
+  const tls::ClientContext::Pointer tls_;
+  std::optional<tls::Sessions> sessions_;
   EarlyClose early_close_;
   IntrusiveList<Connection, ConnectionTag> idle_;  // most recently used first
   IntrusiveList<Connection, ConnectionTag> ending_;
+  std::unique_ptr<Spares> spares_;
   IntrusiveList<PortWait, PortWaitTag> port_waits_;
   std::size_t idle_count_ = 0;
   std::size_t ending_count_ = 0;

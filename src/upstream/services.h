@@ -5,6 +5,7 @@
 #include "io/loop.h"
 #include "io/wheel.h"
 #include "stats/counters.h"
+#include "tls/scratch.h"
 #include "upstream/resolver.h"
 
 namespace hushgate::upstream {
@@ -25,6 +26,7 @@ struct Services {
   LogBuffer& log;
   NameSource& names;
   RoomMaker& room;
+  tls::Scratch& tls;
 };
 
 }  // namespace hushgate::upstream

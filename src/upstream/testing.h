@@ -166,8 +166,8 @@ struct Bench {
   }
   Endpoint& endpoint() {
     if (!endpoint_) {
-      endpoint_ =
-          std::make_unique<Endpoint>(Services{loop, wheel, counters, log, names, room}, config);
+      endpoint_ = std::make_unique<Endpoint>(
+          Services{loop, wheel, counters, log, names, room, scratch}, config);
     }
     return *endpoint_;
   }
@@ -199,6 +199,7 @@ struct Bench {
   ScriptedNames names;
   Limits limits;
   Room room;
+  tls::Scratch scratch{loop};
   config::Upstream config;
 
  private:

@@ -123,7 +123,7 @@ class Allocations : public ::testing::TestWithParam<Kind> {
                                                                       .shared = shared_,
                                                                       .reserve = reserve_,
                                                                       .seed = 1});
-    const auto address = gateway_->listen(loopback(), nullptr);
+    const auto address = gateway_->listen(loopback(), std::size_t{0});
     ASSERT_TRUE(address.has_value());
     auto fd = io::open_connection(*address, {});
     ASSERT_TRUE(fd.has_value());

@@ -217,7 +217,7 @@ class World {
                                                                      .shared = shared,
                                                                      .reserve = reserve,
                                                                      .seed = 7});
-    const Result<SocketAddress> bound = gateway->listen(IpPort{kGate, 80}, nullptr);
+    const Result<SocketAddress> bound = gateway->listen(IpPort{kGate, 80}, std::size_t{0});
     EXPECT_TRUE(bound.has_value());
   }
   World(const World&) = delete;

@@ -88,7 +88,7 @@ Life::Life(const Plan& plan, Keep keep)
                                                              .shared = shared_,
                                                              .reserve = reserve_,
                                                              .seed = plan.seed});
-  const Result<SocketAddress> bound = gateway_->listen(IpPort{kGate, kGatePort}, nullptr);
+  const Result<SocketAddress> bound = gateway_->listen(IpPort{kGate, kGatePort}, std::size_t{0});
   HG_ASSERT(bound.has_value());
   for (std::size_t i = 0; i < plan_.upstreams.size(); ++i) {
     upstreams_.push_back(std::make_unique<Upstream>(stage_, i));
