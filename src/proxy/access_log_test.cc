@@ -52,7 +52,8 @@ struct Bench {
   Lines lines;
   LogBuffer log{lines, LogFormat::json, Duration::zero()};
   Nothing nothing;
-  Context context{{sim.loop, wheel, counters, log, nothing, nothing},
+  tls::Scratch scratch{sim.loop};
+  Context context{{sim.loop, wheel, counters, log, nothing, nothing, scratch},
                   std::make_shared<const Setup>(one_route(), "gate"),
                   1};
   Exchange exchange{context};

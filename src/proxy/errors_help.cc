@@ -171,6 +171,19 @@ constexpr std::array kCounters{
     CounterHelp{Counter::ports_exhausted, "... in vain (503)"},
     CounterHelp{Counter::close_wait_reset,
                 "connections reset because the upstream did not close in `upstream.closeWaitMs`"},
+    CounterHelp{Counter::spares_made, "upstream connections made ahead of need (`upstream.spare`)"},
+    CounterHelp{Counter::spares_used, "of these, those that a request went out on"},
+    CounterHelp{Counter::tls_accepts_full, "full TLS handshakes with clients"},
+    CounterHelp{Counter::tls_accepts_resumed, "TLS handshakes with clients that resumed a session"},
+    CounterHelp{Counter::tls_accepts_failed, "TLS handshakes that a client or its bytes ended"},
+    CounterHelp{Counter::tls_connects_full, "full TLS handshakes with upstreams"},
+    CounterHelp{Counter::tls_connects_resumed,
+                "TLS handshakes with upstreams that resumed a session"},
+    CounterHelp{Counter::tls_connects_failed, "TLS handshakes with upstreams that failed"},
+    CounterHelp{
+        Counter::tls_floods_ended,
+        "TLS connections ended because the peer wanted to renegotiate, or changed keys again "
+        "and again"},
 };
 
 constexpr bool in_order_of_counters() {

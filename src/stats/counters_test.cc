@@ -28,6 +28,7 @@ TEST(Counters, TheNamesStandInTheOrderOfTheEnum) {
   EXPECT_EQ(name(Counter::pool_stray_bytes), "pool_stray_bytes");
   EXPECT_EQ(name(Counter::ports_exhausted), "ports_exhausted");
   EXPECT_EQ(name(Counter::close_wait_reset), "close_wait_reset");
+  EXPECT_EQ(name(Counter::tls_floods_ended), "tls_floods_ended");
 }
 
 TEST(Counters, EachCountsForItself) {

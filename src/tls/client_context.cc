@@ -38,7 +38,8 @@ std::expected<ClientContext::Pointer, std::vector<Fault>> ClientContext::make(
   const auto made = std::make_shared<ClientContext>(Passkey{});
   std::vector<Fault> faults;
   made->server_name_ = options.server_name;
-  made->sends_name_ = !IpAddress::parse(options.server_name);
+  if (made->server_name_.ends_with('.')) made->server_name_.pop_back();  // RFC 6066 section 3
+  made->sends_name_ = !IpAddress::parse(made->server_name_);
   made->context_ = new_context(Role::client, options.min_version);
   SSL_CTX* const context = made->start();
 
@@ -46,6 +47,7 @@ std::expected<ClientContext::Pointer, std::vector<Fault>> ClientContext::make(
       options.ca_file.empty() ? "the system's trusted roots" : "the CA file " + options.ca_file;
   if (!options.ca_file.empty()) {
     const auto authorities = load_authorities(options.ca_file);
+    trust_as_given(context);
     if (!authorities) faults.push_back(authorities.error());
     for (int i = 0; authorities && i < sk_X509_num(authorities->get()); ++i) {
       X509_STORE_add_cert(SSL_CTX_get_cert_store(context), sk_X509_value(authorities->get(), i));
@@ -55,7 +57,7 @@ std::expected<ClientContext::Pointer, std::vector<Fault>> ClientContext::make(
         options.system_roots ? options.system_roots : std::make_shared<const SystemRoots>();
     SSL_CTX_set1_cert_store(context, made->roots_->store());
   }
-  if (options.verify == Verify::yes) expect_name(context, options.server_name);
+  if (options.verify == Verify::yes) expect_name(context, made->server_name_);
 
   const CertificateSource& own = options.certificate;
   if (!own.certificate_file.empty() || !own.key_file.empty()) {

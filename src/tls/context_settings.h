@@ -19,6 +19,9 @@ ContextPtr new_context(Role role, Version min_version);
 // A list of protocols as ALPN writes it. Each has 1 to 255 bytes (asserted: they are ours).
 std::string alpn_wire(const std::vector<std::string>& protocols);
 
+// What is trusted was named one by one: an intermediate authority among it needs no root behind it.
+void trust_as_given(SSL_CTX* context);
+
 // OpenSSL refuses a certificate that could be loaded; its reason is taken from its error queue.
 Fault unusable(const std::string& file);
 

@@ -283,9 +283,7 @@ class TlsBench final : public Bench {
 
 }  // namespace
 
-std::vector<const char*> contract_backends() {
-  return {"epoll", "uring", "sim1", "sim2"};
-}
+std::vector<const char*> contract_backends() { return {"epoll", "uring", "sim1", "sim2"}; }
 
 std::unique_ptr<Bench> make_bench(std::string_view name) {
   if (name.starts_with("sim")) {

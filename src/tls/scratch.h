@@ -26,7 +26,9 @@ struct FinishingTag {};
 struct Counts {
   std::uint64_t accepted_full = 0;  // handshakes with clients, by how they ended
   std::uint64_t accepted_resumed = 0;
-  std::uint64_t accept_failed = 0;   // those that a peer or its bytes ended; not the owner's close
+  // Ended by a peer or its bytes. Not: by the owner's close, or by a client that has said nothing
+  // (a load balancer that looks whether the port is open).
+  std::uint64_t accept_failed = 0;
   std::uint64_t connected_full = 0;  // handshakes with upstreams
   std::uint64_t connected_resumed = 0;
   std::uint64_t connect_failed = 0;

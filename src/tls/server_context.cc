@@ -163,6 +163,7 @@ class ServerContext::Builder {
         session_id_context(options_.client_certificates, authorities_.get());
     SSL_CTX_set_session_id_context(context, id.data(), static_cast<unsigned>(id.size()));
     if (!authorities_) return;
+    trust_as_given(context);
     X509_STORE* const store = SSL_CTX_get_cert_store(context);
     for (int i = 0; i < sk_X509_num(authorities_.get()); ++i) {
       X509* const authority = sk_X509_value(authorities_.get(), i);

@@ -142,7 +142,8 @@ void Stream::note_failure(FailureKind kind, std::string message) {
 void Stream::fail(FailureKind kind, int os_error, std::string message) {
   note_failure(kind, std::move(message));
   if (state_ == State::handshake) {
-    ++(is_client() ? scratch_.counts_.connect_failed : scratch_.counts_.accept_failed);
+    if (is_client()) ++scratch_.counts_.connect_failed;
+    if (!is_client() && first_size_ > 0) ++scratch_.counts_.accept_failed;
   }
   state_ = State::failed;
   clear(kConnecting);

@@ -117,6 +117,18 @@ TEST_F(TlsHandshake, AChainThatBringsItsOwnRootIsNotTrustedForIt) {
             "the chain ends at the root CN=Test Authority, which is not in the CA file " + ca);
 }
 
+TEST_F(TlsHandshake, AnIntermediateInTheCaFileIsTrustedWithoutItsRoot) {
+  const Pem middle =
+      made({.common_name = "Middle", .usage = Usage::authority, .issuer = &test_authority()});
+  const Pem pem = made({.common_name = "x", .names = {"api.example.com"}, .issuer = &middle});
+  world.server_side = server_context({.certificates = {source_of(pem)}});
+  Sessions sessions(client_context({.server_name = "api.example.com.",
+                                    .ca_file = files.write("middle.pem", middle.certificate)}));
+  const Ends ends = world.pair(sessions);
+  EXPECT_FALSE(ends.client->failed()) << ends.client->failure().message;
+  EXPECT_EQ(ends.server->server_name(), "api.example.com");
+}
+
 TEST_F(TlsHandshake, TheSystemsRootsAreTheDefault) {
   // A directory of nobody's stands for the system's.
   ::setenv("SSL_CERT_FILE", files.missing("none").c_str(), 1);

@@ -14,6 +14,7 @@
 namespace hushgate::upstream {
 
 class Endpoint;
+class Spares;
 struct ConnectionTag {};
 
 // An unsafe request has a connection of its own: their memory is used again.
@@ -44,7 +45,8 @@ class Connection final : public io::Runnable,
 
  private:
   friend class Endpoint;
-  friend class Spares;
+  class Spares;
+  friend class ::hushgate::upstream::Spares;
 
   Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
       : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}

@@ -36,10 +36,10 @@ Endpoint::Endpoint(const Services& services, config::Upstream config,
                    tls::ClientContext::Pointer tls)
     : services_(services),
       config_(std::move(config)),
-      tls_(std::move(tls)),
       name_(config_.literal || config_.scheme == config::Scheme::unix_socket
                 ? Name(services.loop, services.names, config_.literal.value_or(IpAddress{}))
-                : Name(services.loop, services.names, config_.host)) {
+                : Name(services.loop, services.names, config_.host)),
+      tls_(std::move(tls)) {
   if (tls_) sessions_.emplace(tls_);
   if (config_.spare > 0) spares_ = std::make_unique<Spares>(*this, config_.spare);
 }

@@ -335,7 +335,7 @@ TEST(Endpoint, ServesAnUpstreamThatDiffersInWhatIsWrittenIntoRequestsOnly) {
   other.prefix = "/v2";
   other.authority = "api.test:80";
   other.host_policy = config::HostPolicy::client;
-  EXPECT_TRUE(bench.endpoint().serves(other));
+  EXPECT_TRUE(bench.endpoint().serves(other, nullptr));
   const std::vector<std::function<void(config::Upstream&)>> changes{
       [](config::Upstream& upstream) { upstream.name = "other"; },
       [](config::Upstream& upstream) { upstream.scheme = config::Scheme::unix_socket; },
@@ -351,7 +351,7 @@ TEST(Endpoint, ServesAnUpstreamThatDiffersInWhatIsWrittenIntoRequestsOnly) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     config::Upstream changed = bench.config;
     changes[i](changed);
-    EXPECT_FALSE(bench.endpoint().serves(changed)) << i;
+    EXPECT_FALSE(bench.endpoint().serves(changed, nullptr)) << i;
   }
 }
 
