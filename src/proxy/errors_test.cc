@@ -45,6 +45,8 @@ const std::vector<Row> kTable{
     {connection_refused, 502, "connection_refused", "connection_refused", Side::upstream},
     {connection_failed, 502, "connection_failed", "destination_ip_unroutable", Side::upstream},
     {connection_timeout, 504, "connection_timeout", "connection_timeout", Side::upstream},
+    {tls_certificate_error, 502, "tls_certificate_error", "tls_certificate_error", Side::upstream},
+    {tls_protocol_error, 502, "tls_protocol_error", "tls_protocol_error", Side::upstream},
     {ports_exhausted, 503, "connection_limit_reached", "connection_limit_reached", Side::hushgate},
     {connection_terminated, 502, "connection_terminated", "connection_terminated", Side::upstream},
     {http_protocol_error, 502, "http_protocol_error", "http_protocol_error", Side::upstream},

@@ -35,6 +35,17 @@ constexpr std::array kEvents{
         "Is the upstream up? If the last try fails too, the exchange line says what the client "
         "got."},
     LogEvent{
+        "upstream_tls_failed", kWarning, "upstream endpoint detail",
+        "The TLS handshake with an upstream failed; the sentence names the certificate, the name, "
+        "the version or the alert. Nothing was sent.",
+        "`upstream.tls.ca`, `upstream.tls.serverName`, `upstream.tls.minVersion`",
+        "Correct what it names; docs/operating.md has the sentences."},
+    LogEvent{
+        "client_tls_failed", kInfo, "client detail",
+        "A client's TLS handshake failed, or its TLS was cut while it had asked for nothing.",
+        "`listen[].tls`",
+        "Scanners and old clients are normal. Many of one kind: do they trust the certificate?"},
+    LogEvent{
         "upstream_closes_early", kInfo, "upstream idle_ms pool_idle_ms",
         "The upstream was twice seen to close idle connections at this age, so the pool lets go "
         "earlier, for ten minutes.",
@@ -60,6 +71,11 @@ constexpr std::array kEvents{
              "Raise nofile, then `maxConnections`; or lower `limits.idleTimeoutMs`."},
     LogEvent{"configuration", kWarning, "detail", "A warning about the settings, with its place.",
              "the one that it names", "`hushgate check -c FILE` says the same, and more."},
+    LogEvent{"certificate", kWarning, "detail",
+             "A certificate has expired, or does within 14 days.", "the one that it names",
+             "Replace the file; it is read again by itself."},
+    LogEvent{"tls_reloaded", kInfo, "detail",
+             "Files of certificates, keys or CAs have changed and were read again.", "", ""},
     LogEvent{"watching", kInfo, "detail",
              "`--watch`: the file is read again when it has changed, as by SIGHUP.", "", ""},
     LogEvent{"watching_by_looks", kWarning, "detail",

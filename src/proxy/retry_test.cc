@@ -13,9 +13,11 @@ using enum ErrorKind;
 
 constexpr int kKinds = static_cast<int>(response_timeout) + 1;
 
-// What may work a moment later although nothing was changed: names, refusals, unreachable networks.
+// What may work a moment later although nothing was changed: names, refusals, unreachable networks,
+// handshakes that were cut. A certificate is the same a moment later.
 bool is_transient(ErrorKind kind) {
-  return kind == dns_error || kind == connection_refused || kind == connection_failed;
+  return kind == dns_error || kind == connection_refused || kind == connection_failed ||
+         kind == tls_protocol_error;
 }
 
 TEST(Retry, EveryKindByWhatWasSubmittedAndHowManyRoundsHaveFailed) {
