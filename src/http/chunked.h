@@ -53,8 +53,8 @@ class ChunkedDecoder {
   explicit ChunkedDecoder(TrailerBounds bounds)
       : trailer_scan_(ScanRole::trailers, {0, bounds.bytes, bounds.fields}) {}
 
-  // Consumes up to the end of the first piece of data, or its chunk's. Not called after `done` or `error`.
-  // `trailers` is the same object in every call, cleared by the caller before the first.
+  // Consumes up to the end of the first piece of data, or its chunk's. Not called after `done` or
+  // `error`. `trailers` is the same object in every call, cleared by the caller before the first.
   ChunkedStep decode(Bytes in, Trailers& trailers);
 
   bool done() const { return state_ == State::done; }

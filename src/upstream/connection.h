@@ -33,6 +33,8 @@ class Connection final : public io::Runnable,
 
   // Opened now, `active`.
   static std::unique_ptr<Connection> begin(Endpoint& endpoint, io::StreamPtr stream, Time now);
+  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)  // see begin()
+      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
 
   io::Stream& stream() { return *stream_; }
   Endpoint& endpoint() { return endpoint_; }
@@ -43,9 +45,6 @@ class Connection final : public io::Runnable,
 
  private:
   friend class Endpoint;
-
-  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
-      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
 
   void run() override;
   void probe();
