@@ -62,14 +62,14 @@ Session::~Session() {
 
 void Session::start(Context& context, io::StreamPtr stream, route::Site* site) {
   context.counters.add(Counter::clients_accepted);
-  Session& session = *new Session(context, std::move(stream), site);
+  Session& session = *std::make_unique<Session>(context, std::move(stream), site).release();
   session.life_ = session.live();
   session.life_.start();
   session.after_run();
 }
 
 void Session::after_run() {
-  if (life_.done()) delete this;
+  if (life_.done()) const std::unique_ptr<Session> end(this);
 }
 
 io::Task<> Session::live() {

