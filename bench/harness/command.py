@@ -15,6 +15,7 @@ from .cases.counted import counted
 from .cases.http import bulk, fresh, get, latency, post
 from .cases.idle import idle
 from .cases.streams import streams
+from .cases.tls import tls
 from .field import Field
 from .offer import offer_of
 from .peers import peers_of
@@ -29,6 +30,7 @@ CASES = {
     "idle": (idle, "memory and CPU of 10 000 idle clients"),
     "fresh": (fresh, "a new client connection for each request"),
     "bulk": (bulk, "1 GB down and up"),
+    "tls": (tls, "TLS to clients: GET, full and resumed handshakes"),
     "latency": (latency, "latency at a fixed rate, on one core and on all"),
     "counted": (counted, "instructions and allocations per GET, under valgrind"),
     "micro": (micro.micro, "microbenchmarks of the parts (not with --quick unless named)"),

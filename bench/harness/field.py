@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 
 from .peers import Job
-from .ports import answers
+from .ports import accepts, answers
 from .processes import Failed, Program
 
 _START_SECONDS = 15
@@ -64,7 +64,7 @@ class Field:
         try:
             port = start.port or _said_port(program)
             until = time.monotonic() + _START_SECONDS
-            while not answers(port, ready_path):
+            while not (answers(port, ready_path) if ready_path else accepts(port)):
                 if not program.running():
                     raise Failed(f"{name} ended at its start: {program.last_words()}")
                 if time.monotonic() > until:

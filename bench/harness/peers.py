@@ -4,6 +4,7 @@ on as they come. Where a peer has a setting that makes it better at a case, it g
 A peer is a function from a Job to a Start; PEERS names them in the order in which they are shown.
 """
 
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ class Job:
     stream: bool = False  # events: nothing may wait for more bytes
     reuse: bool = True  # False: a new upstream connection for each request
     log: bool = False  # a line per exchange, to a file
+    tls: Path | None = None  # towards clients: a certificate and its key
     single: bool = False  # one process without a supervisor, for counting instructions
 
 
@@ -55,6 +57,7 @@ def nginx(job):
     log = f"{directory}/nginx.access combined buffer=64k flush=1s" if job.log else "off"
     user = "user root;" if os.geteuid() == 0 else ""
     keepalive = "keepalive 512; keepalive_requests 100000000;" if job.reuse else ""
+    tls = f"ssl_certificate {job.tls}; ssl_certificate_key {job.tls}; ssl_protocols TLSv1.2 TLSv1.3;" if job.tls else ""
     temporary = "".join(f"{kind}_temp_path {directory}/nginx-{kind};" for kind in
                         ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     # It begins to close connections when less than a sixteenth of the slots is free.
@@ -68,7 +71,8 @@ http {{
   keepalive_timeout 300s; keepalive_requests 100000000; client_max_body_size 0;
   upstream up {{ server 127.0.0.1:{job.upstream}; {keepalive} }}
   server {{
-    listen 127.0.0.1:{port} backlog=4096;
+    listen 127.0.0.1:{port} backlog=4096{" ssl" if job.tls else ""};
+    {tls}
     location / {{
       proxy_pass http://up; proxy_http_version 1.1;
       proxy_set_header Connection "{"" if job.reuse else "close"}";
@@ -99,7 +103,7 @@ defaults
   {log[1]}
   {option}
 frontend clients
-  bind 127.0.0.1:{port} backlog 4096
+  bind 127.0.0.1:{port} backlog 4096{f" ssl crt {job.tls} ssl-min-ver TLSv1.2" if job.tls else ""}
   default_backend upstream
 backend upstream
   http-reuse {"always" if job.reuse else "never"}
@@ -187,10 +191,22 @@ class Hushgate:
 
     def __call__(self, job):
         silent = ["--set", "log.access=false"] if self.can_silence and not job.log else []
+        if job.tls:
+            return self._with_file(job)
         return Start([self.binary, "serve", "--listen", "127.0.0.1:0", "--workers", "1", "--backend", self.backend,
                       "--upstream", f"http://127.0.0.1:{job.upstream}",
                       "--set", f"limits.maxConnections={job.connections + 100}", *silent],
                      err=job.directory / f"hushgate-{self.backend}.log")
+
+    def _with_file(self, job):
+        certificate = {"certificate": str(job.tls), "key": str(job.tls)}
+        path = _write(job, "hushgate.json", json.dumps({
+            "listen": [{"address": "127.0.0.1:0", "tls": {"certificates": [certificate]}}], "workers": 1,
+            "io": {"backend": self.backend}, "log": {"access": job.log},
+            "upstreams": {"upstream": f"http://127.0.0.1:{job.upstream}"},
+            "routes": [{"path": "/", "upstream": "upstream"}],
+            "limits": {"maxConnections": job.connections + 100}}))
+        return Start([self.binary, "serve", "-c", path], err=job.directory / f"hushgate-{self.backend}.log")
 
 
 def peers_of(binary, programs, backends, can_silence):

@@ -25,6 +25,15 @@ def free_port():
     raise SystemExit("bench: no free port")
 
 
+def accepts(port, seconds=1.0):
+    """Whether somebody listens there."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), seconds):
+            return True
+    except OSError:
+        return False
+
+
 def answers(port, path="/90", seconds=1.0):
     """Whether a GET there is answered with 200."""
     try:

@@ -7,6 +7,7 @@ COLUMNS = {
     "get": ("cpu_us", "user_us", "system_us", "cpu_s_per_gb", "per_s", "p50_us", "p99_us", "p999_us"),
     "post": ("cpu_us", "user_us", "system_us", "per_s", "p50_us", "p99_us", "p999_us"),
     "fresh": ("cpu_us", "user_us", "system_us", "per_s", "p50_us", "p99_us", "p999_us"),
+    "tls": ("cpu_us", "user_us", "system_us", "per_s", "p50_us", "p99_us", "p999_us"),
     "sse": ("cpu_us", "user_us", "system_us", "p50_us", "p99_us", "p999_us", "kept_up", "bytes_per_stream"),
     "idle": ("slope_bytes", "total_bytes", "rest_bytes", "cpu_us_per_s"),
     "bulk": ("cpu_s_per_gb", "gb_per_s"),

@@ -70,9 +70,12 @@ test_units() { prepare asan && part "unit tests (asan, ubsan)" unit_tests build/
 
 # Where workers meet: the loops, the shared state of the gateway, and the whole program.
 test_threads() {
-  local names=(base io stats upstream proxy admin app)
+  local names=(base io stats tls upstream proxy admin app)
   local tests=("${names[@]/%/_test}")
-  prepare tsan hushgate "${tests[@]}" || return 0
+  local ready=yes
+  prepare tsan hushgate "${tests[@]}" || ready=no
+  [[ -z ${begun[asan]:-} ]] || part "end to end (asan)" finish asan
+  [[ $ready == yes ]] || return 0
   part "unit tests (tsan)" unit_tests "${tests[@]/#/build/tsan/}"
   [[ -x build/tsan/hushgate && -e tests/e2e/run.py ]] && grep -q -e --tsan tests/e2e/run.py &&
     part "end to end (tsan)" end_to_end tsan --tsan
@@ -114,13 +117,20 @@ end_to_end() {
   timeout -k 10 "${HUSHGATE_END_TO_END_SECONDS:-900}" python3 tests/e2e/run.py "$program" "$@"
 }
 
-# test_end_to_end PRESET [ARGUMENTS]
-test_end_to_end() {
-  if [[ ! -e tests/e2e/run.py ]]; then
-    echo "== end to end: there are no such tests yet"
-    return
-  fi
-  part "end to end ($1)" end_to_end "$@"
+# Cases of the whole program wait most of the time, and a compiler does not: they run beside the next builds.
+# begin NAME COMMAND...: starts it. `part NAME finish NAME` waits for it and takes its output over.
+declare -A begun=()
+begin() {
+  local name=$1
+  shift
+  "$@" < /dev/null > "$(log_file "begun-$name")" 2>&1 &
+  begun[$name]=$!
+}
+finish() {
+  local status=0
+  wait "${begun[$1]}" || status=$?
+  cat "$(log_file "begun-$1")"
+  return "$status"
 }
 
 #: test [--quick] | all tests; --quick: style and unit tests only. Ends with "N passed, N failed"
@@ -135,12 +145,15 @@ cmd_test() {
   part "style" python3 scripts/tidy
   part "style checks can fail" python3 tests/tidy_selftest
   part "versions" packaging/test-version
-  test_units || true
-  [[ $quick == yes ]] || test_lives || true
-  if [[ $quick == no ]]; then
-    # Between them the two backends: io_uring where `auto` takes it.
-    prepare release && test_end_to_end release
-    [[ -x build/asan/hushgate ]] && test_end_to_end asan --backend epoll
+  if [[ $quick == yes ]]; then
+    test_units || true
+  else
+    # End to end on both backends: io_uring where `auto` takes it.
+    prepare release && begin release end_to_end release
+    test_units || true
+    [[ -z ${begun[release]:-} ]] || part "end to end (release)" finish release
+    [[ ! -x build/asan/hushgate ]] || begin asan end_to_end asan --backend epoll
+    test_lives || true
     test_threads
   fi
   echo "== all: $((SECONDS - start)) s"

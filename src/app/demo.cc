@@ -84,6 +84,16 @@ LocalCertificate::LocalCertificate() {
   file_ = path;
 }
 
+// How to try TLS, where a listener speaks it.
+std::string tls_words(const config::Config& config, const std::optional<DemoListener>& tls) {
+  if (!tls) return {};
+  const bool speaks_it = std::ranges::any_of(
+      config.listen, [](const config::ListenAddress& one) { return one.tls.has_value(); });
+  if (!speaks_it) return "No TLS: other addresses have taken the place of its listener.\n\n";
+  return fmt::format("With TLS: curl --cacert {} https://localhost:{}/\n\n", tls->pem_file,
+                     tls->port);
+}
+
 }  // namespace
 
 std::string demo_settings(const DemoPorts& ports, const std::optional<DemoListener>& tls) {
@@ -153,18 +163,17 @@ int run_demo(const DemoOptions& options, const Serve& serve) {
     return kExitFailed;
   }
   print(stderr, lines_of(loaded->warnings));
-  return serve(loaded->config, [&](const SocketAddress& bound) {
+  return serve(loaded->config, [&](const std::vector<SocketAddress>& bound) {
     config::Config shown = loaded->config;
-    shown.listen.front().address.port = bound.ip()->port;
-    if (ports.gateway == 0) ports.gateway = bound.ip()->port;
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      shown.listen[i].address.port = bound[i].ip()->port;
+      if (tls && shown.listen[i].tls) tls->port = bound[i].ip()->port;
+    }
+    if (ports.gateway == 0) ports.gateway = bound.front().ip()->port;
     const std::string tour = demo_tour(shown);
     demo.show_tour(tour);
     print(stdout, demo_settings(ports, tls) + tour + '\n');
-    if (tls) {
-      print(stdout,
-            fmt::format("With TLS: curl --cacert {} https://localhost:{}/\n\n", tls->pem_file,
-                        tls->port != 0 ? std::to_string(tls->port) : "PORT"));
-    }
+    print(stdout, tls_words(shown, tls));
   });
 }
 

@@ -13,8 +13,8 @@
 
 namespace hushgate::app {
 
-inline constexpr std::uint16_t kDemoTlsPort = 8'443;  // the same
 inline constexpr std::uint16_t kDemoPort = 8'787;  // unless it is taken, or another was asked for
+inline constexpr std::uint16_t kDemoTlsPort = 8'443;  // unless it is taken
 
 struct DemoOptions {
   std::vector<std::string> environment{};     // "NAME=value", as config::Input has it
@@ -38,10 +38,10 @@ struct DemoListener {
 // The settings of the demo as a file would say them.
 std::string demo_settings(const DemoPorts& ports, const std::optional<DemoListener>& tls = {});
 
-// Serves with these settings until told to stop; calls the second with the gateway's address once
-// it accepts connections.
-using Serve =
-    std::function<int(const config::Config&, const std::function<void(const SocketAddress&)>&)>;
+// Serves with these settings until told to stop; calls the second with the addresses of its
+// listeners once it accepts connections.
+using Serve = std::function<int(const config::Config&,
+                                const std::function<void(const std::vector<SocketAddress>&)>&)>;
 
 // Starts the upstreams, runs `serve`, and prints the settings and the tour to standard output once
 // it is ready. Where nobody said where to listen and kDemoPort is taken, it takes a free port and

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <initializer_list>
 #include <string>
@@ -18,6 +19,7 @@
 namespace hushgate::app {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -80,7 +82,7 @@ TEST(Demo, ItShowsWhereItServesOnceItDoesAndReturnsWhatServeReturned) {
                [&](const config::Config& config, const auto& ready) {
                  EXPECT_EQ(config.listen[0].address.port, 0);
                  upstream_port = config.upstreams[0].port;
-                 ready(IpPort{IpAddress::v4(127, 0, 0, 1), 9999});
+                 ready({IpPort{IpAddress::v4(127, 0, 0, 1), 9999}});
                  return 7;
                });
   const std::string output = testing::internal::GetCapturedStdout();
@@ -107,7 +109,7 @@ TEST(Demo, AFreePortIsTakenWhereTheUsualOneIsTakenUnlessItWasAskedFor) {
     run_demo({.environment = std::move(environment), .overrides = std::move(overrides)},
              [&](const config::Config& config, const auto& ready) {
                port = config.listen[0].address.port;
-               ready(IpPort{IpAddress::v4(127, 0, 0, 1), 9'999});
+               ready({IpPort{IpAddress::v4(127, 0, 0, 1), 9'999}});
                return kExitDone;
              });
     return port;
@@ -122,6 +124,29 @@ TEST(Demo, AFreePortIsTakenWhereTheUsualOneIsTakenUnlessItWasAskedFor) {
             8'787);
   EXPECT_EQ(port_with({}, {"HUSHGATE_LISTEN=127.0.0.1:8787"}), 8'787);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), Not(HasSubstr("is taken")));
+}
+
+TEST(Demo, WithTlsTheCommandThatIsPrintedNamesTheFileAndThePortOfItsListener) {
+  const auto output_with = [](std::vector<config::Override> overrides) {
+    testing::internal::CaptureStdout();
+    run_demo({.overrides = std::move(overrides), .tls = DemoTls::yes},
+             [&](const config::Config& config, const auto& ready) {
+               std::vector<SocketAddress> bound;
+               for (const config::ListenAddress& one : config.listen) {
+                 EXPECT_TRUE(!one.tls || ::access(one.tls->certificates[0].key.c_str(), R_OK) == 0);
+                 bound.emplace_back(IpPort{IpAddress::v4(127, 0, 0, 1),
+                                           static_cast<std::uint16_t>(one.tls ? 9443 : 9999)});
+               }
+               ready(bound);
+               return kExitDone;
+             });
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_THAT(output_with({}), AllOf(HasSubstr("With TLS: curl --cacert /"),
+                                     HasSubstr(" https://localhost:9443/\n")));
+  const std::string output =
+      output_with({{.flag = "--listen", .key = "listen", .value = "127.0.0.1:0"}});
+  EXPECT_THAT(output, AllOf(HasSubstr("No TLS: "), Not(HasSubstr("--cacert"))));
 }
 
 TEST(Demo, AFaultySettingIsToldAndNothingIsServed) {

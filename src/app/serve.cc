@@ -157,7 +157,7 @@ int serve(const config::Config& config, const Serving& serving) {
   start(server);
   log_event(server, "io_backend", server.backend());
   tell_warnings(server);
-  if (serving.ready) serving.ready(server.first_address());
+  if (serving.ready) serving.ready(server.addresses());
   for (const std::string& line : server.listening()) fmt::print("hushgate: {}\n", line);
   std::fflush(stdout);
   Notifier notifier(environment(), ::getpid());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "app/reload.h"
 #include "app/watch.h"
@@ -10,8 +11,8 @@
 
 namespace hushgate::app {
 
-// Called once connections are accepted, with the first listener's address.
-using Ready = std::function<void(const SocketAddress& address)>;
+// Called once connections are accepted, with the address of each of `listen`, in its order.
+using Ready = std::function<void(const std::vector<SocketAddress>& addresses)>;
 
 struct Serving {
   Reread reread{};             // of a reload(): by SIGHUP, or because of `watch`

@@ -89,7 +89,7 @@ std::expected<void, std::string> Server::open_everywhere(const config::ListenAdd
   const char* what = door.which == Which::admin ? " (admin)" : "";
   auto bound = open_on_workers(listen.address, door);
   if (!bound) return std::unexpected(bound.error());
-  if (listening_.empty()) first_address_ = *bound;
+  if (door.which == Which::gateway) addresses_.push_back(*bound);
   listening_.push_back(fmt::format("listening on {}{}", bound->to_string(), what));
   if (listen.family == config::ListenFamily::one) return {};
   const IpPort v6{*IpAddress::parse("::"), bound->ip()->port};

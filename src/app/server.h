@@ -24,7 +24,8 @@ class Server {
   std::expected<void, std::string> open();
   // "listening on 127.0.0.1:8787", one per address. After open().
   const std::vector<std::string>& listening() const { return listening_; }
-  const SocketAddress& first_address() const { return first_address_; }
+  // Of each of `listen`, in its order: the kernel has chosen the port where it was 0.
+  const std::vector<SocketAddress>& addresses() const { return addresses_; }
 
   // In force now.
   const config::Config& config() const { return setup_->config; }
@@ -79,7 +80,7 @@ class Server {
   std::vector<std::unique_ptr<Worker>> workers_;
   upstream::SystemNames names_;  // ends before the loops that it answers to
   std::vector<std::string> listening_;
-  SocketAddress first_address_;
+  std::vector<SocketAddress> addresses_;
 };
 
 }  // namespace hushgate::app

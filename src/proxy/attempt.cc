@@ -17,12 +17,14 @@ void Exchange::open_attempt() {
   if (safe_) {
     if (upstream::ConnectionPtr pooled = endpoint_->take_idle()) return use(std::move(pooled));
   }
-  if (upstream::Spares* const spares = endpoint_->spares()) {
-    upstream::ConnectionPtr spare = spares->take();
-    spares->refill(limits());
-    if (spare) return use(std::move(spare));
+  upstream::Spares* const spares = endpoint_->spares();
+  if (spares == nullptr) return begin_dial();
+  if (upstream::ConnectionPtr spare = spares->take()) {
+    use(std::move(spare));
+  } else {
+    begin_dial();
   }
-  begin_dial();
+  spares->refill(limits());  // behind it: what is needed now comes first
 }
 
 // The failed one is gone already, or goes now; the second one is always new.

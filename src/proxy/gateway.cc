@@ -50,6 +50,9 @@ bool Gateway::make_room() {
     if (most == nullptr || endpoint->idle_count() > most->idle_count()) most = endpoint.get();
   }
   if (most != nullptr && most->shed_idle(1) > 0) return true;
+  for (const auto& endpoint : context_.generations.current().endpoints) {
+    if (endpoint->shed_idle(1) > 0) return true;  // of one that has spares
+  }
   return shed_oldest_client();
 }
 

@@ -104,6 +104,7 @@ void Stream::advance_handshake() {
 }
 
 void Stream::established() {
+  ERR_clear_error();  // what was looked for and not found
   state_ = State::open;
   clear(kConnecting);
   if (has_room()) flags_ |= kWritable;

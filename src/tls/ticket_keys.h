@@ -38,7 +38,7 @@ class TicketKeys {
   static constexpr std::size_t kNameBytes = 16;
 
   // Sets up `cipher` and `mac` for a new ticket, and fills the key's name and the IV. False: no
-  // randomness; there is no ticket then.
+  // randomness; the handshake fails then.
   bool seal(unsigned char* name, unsigned char* iv, evp_cipher_ctx_st* cipher, evp_mac_ctx_st* mac);
 
   enum class Opened : unsigned char {

@@ -50,9 +50,10 @@ bool is_to_itself(io::Stream& stream) {
 
 }  // namespace
 
-void Dialer::start(Endpoint& endpoint, const Limits& limits, Time now) {
+void Dialer::start(Endpoint& endpoint, const Limits& limits, Time now, Purpose purpose) {
   HG_ASSERT(state_ == State::idle || state_ == State::failed);
   endpoint_ = &endpoint;
+  purpose_ = purpose;
   connect_timeout_ = limits.connect_timeout;
   error_ = {};
   failed_address_ = {};
@@ -216,7 +217,7 @@ Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
   if (to.ip() != nullptr) options.source = endpoint_->next_source(to.ip()->ip);
   services.counters.add(Counter::connects);
   Result<io::StreamPtr> stream = services.loop.backend().connect(to, options, &owner_);
-  if (stream) return stream;
+  if (stream || purpose_ == Purpose::spare) return stream;
   const int os_error = stream.error().os_error;
   const bool room = os_error == EADDRNOTAVAIL
                         ? endpoint_->free_ports() > 0
@@ -248,11 +249,13 @@ void Dialer::all_failed(Time now) {
     if (error_.kind == ErrorKind::ports_exhausted) error_.kind = ErrorKind::connection_failed;
     return fail(error_);
   }
-  if (now < ports_due_ && endpoint_->wait_for_port(port_wait_)) {
-    state_ = State::port_wait;
-    return;
+  if (purpose_ == Purpose::request) {
+    if (now < ports_due_ && endpoint_->wait_for_port(port_wait_)) {
+      state_ = State::port_wait;
+      return;
+    }
+    endpoint_->services().counters.add(Counter::ports_exhausted);
   }
-  endpoint_->services().counters.add(Counter::ports_exhausted);
   fail({ErrorKind::ports_exhausted, EADDRNOTAVAIL});
 }
 

@@ -29,6 +29,11 @@ class Dialer {
     failed,     // error() and failed_address() say why
   };
 
+  enum class Purpose : std::uint8_t {
+    request,  // somebody waits for it: room is made for it, and it waits for a port
+    spare,    // nobody does: it takes nothing from anybody, and fails where it would have to
+  };
+
   // `owner` is made ready whenever step() could come further; it outlives the dialer.
   explicit Dialer(io::Runnable& owner)
       : owner_(owner), alarm_(owner), name_wait_(owner), port_wait_(owner) {}
@@ -38,7 +43,8 @@ class Dialer {
 
   // Begins; ends by connectTotalMs of `limits` (which are copied) at the latest. step() follows at
   // once. `endpoint` lives until take() or cancel().
-  void start(Endpoint& endpoint, const Limits& limits, Time now);
+  void start(Endpoint& endpoint, const Limits& limits, Time now,
+             Purpose purpose = Purpose::request);
   State step(Time now);
   State state() const { return state_; }
 
@@ -82,6 +88,7 @@ class Dialer {
   PortWait port_wait_;
   Endpoint* endpoint_ = nullptr;
   State state_ = State::idle;
+  Purpose purpose_ = Purpose::request;
   Ms connect_timeout_{};
   Time total_due_{};
   Time next_due_{};       // when the next address joins the race

@@ -55,8 +55,8 @@ class Endpoint {
   // The most recently used idle connection on which nothing has happened, looked at this moment;
   // null if there is none.
   ConnectionPtr take_idle();
-  // Connections made ahead of need; null: none are (config().spare).
-  Spares* spares() { return spares_.get(); }
+  // Connections made ahead of need; null: none are (config().spare, or it is retired).
+  Spares* spares() { return at_rest_ == nullptr ? spares_.get() : nullptr; }
 
   // Pools a connection after an exchange that may_pool(). `hint`: the upstream's Keep-Alive
   // timeout.

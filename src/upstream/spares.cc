@@ -17,19 +17,18 @@ class Spares::Dial final : public io::Runnable {
   bool busy() const { return dialer_.state() != Dialer::State::idle; }
   void start(const Limits& limits) {
     Endpoint& endpoint = spares_.endpoint_;
-    dialer_.start(endpoint, limits, endpoint.services().loop.now());
+    dialer_.start(endpoint, limits, endpoint.services().loop.now(), Dialer::Purpose::spare);
     run();
   }
   void cancel() { dialer_.cancel(); }
 
-  // Nobody waits for it: it neither queues for a port nor tries again.
+  // Nobody waits for it: it is not tried again.
   void run() override {
     if (!busy()) return;
     const Time now = spares_.endpoint_.services().loop.now();
     switch (dialer_.step(now)) {
       case Dialer::State::connected: return spares_.keep(dialer_.take(now));
-      case Dialer::State::failed:
-      case Dialer::State::port_wait: return dialer_.cancel();
+      case Dialer::State::failed: return dialer_.cancel();
       default: return;
     }
   }
@@ -99,8 +98,11 @@ ConnectionPtr Spares::unlink(Connection& connection) {
 }
 
 std::size_t Spares::drop_all() {
-  for (const auto& dial : dials_) dial->cancel();
-  const std::size_t dropped = count_;
+  std::size_t dropped = count_;
+  for (const auto& dial : dials_) {
+    dropped += dial->busy();
+    dial->cancel();
+  }
   while (!spares_.empty()) endpoint_.drop(unlink(spares_.front()));
   return dropped;
 }

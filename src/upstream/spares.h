@@ -34,7 +34,7 @@ class Spares {
   ConnectionPtr take();
   // A connection was needed, whether take() had one or not.
   void refill(const Limits& limits);
-  // Resets all of them and ends those under way; returns how many there were.
+  // Resets all of them and those under way; returns how many there were.
   std::size_t drop_all();
   std::size_t count() const { return count_; }
 

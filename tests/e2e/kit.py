@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""The black-box kit against the real program: kit.py BINARY
+"""The black-box kit against the real program: kit.py [--tls] BINARY [SCRIPT...]
 
 The kit is a folder of its own, named by HUSHGATE_KIT or beside the project as shared/kit. Each of its scripts checks a
 gateway that forwards everything to one port; its cases are counted from what it prints.
+
+--tls: the gateway's listener speaks TLS, and the scripts reach it through tls_wrap.py where they do not speak it
+themselves. What cannot pass a wrapper is named in NOT_WRAPPED.
 """
 
+import argparse
+import asyncio
 import json
 import os
 import re
@@ -19,7 +24,9 @@ HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE)]
 
+from support.certificates import authority  # noqa: E402
 from support.gateway import ADDRESS, SANITIZER, configuration  # noqa: E402
+from support.tls import tls_listen  # noqa: E402
 from support.upstream import free_port  # noqa: E402
 
 # name: (settings of the gateway, arguments, seconds, the lines that count: passed and failed)
@@ -34,6 +41,7 @@ SCRIPTS = {
     "resp.py": ({"limits": {"upstreamTimeoutMs": 3000}}, "--proxy {address} --backend-port {up}", 900,
                 (r"^OK ", r"^DIFF ")),
 }
+SPEAK_TLS = ("smuggle.py",)  # those that have --tls themselves
 MATRIX_TOTAL = re.compile(r"^(\d+) of (\d+) as promised$", re.MULTILINE)
 
 
@@ -44,11 +52,21 @@ def place():
     return None
 
 
-class Served:
-    """A gateway for one script, forwarding everything to `up`."""
+async def certified(directory):
+    """(the authority's file, the setting `listen` with a certificate of its)"""
+    trusted = await authority(directory)
+    return trusted.certificate, tls_listen(await trusted.issue("server"))
 
-    def __init__(self, binary, up, settings):
+
+class Served:
+    """A gateway for one script, forwarding everything to `up`. `speaks_tls`: the script does, to a listener with it."""
+
+    def __init__(self, binary, up, settings, tls=False, speaks_tls=False):
         self.directory = tempfile.TemporaryDirectory(prefix="hushgate-kit-")
+        self.wrapper = None
+        if tls:
+            trusted, listen = asyncio.run(certified(self.directory.name))
+            settings = {**settings, "listen": listen}
         path = os.path.join(self.directory.name, "gateway.json")
         with open(path, "w", encoding="utf-8") as file:
             text = json.dumps(configuration(f"http://127.0.0.1:{up}", **settings))
@@ -63,9 +81,17 @@ class Served:
             if found:
                 self.address = ":".join(found.groups())
                 break
+        if tls and not speaks_tls and self.address:
+            self.wrapper = subprocess.Popen([sys.executable, str(HERE / "tls_wrap.py"), self.address, trusted],
+                                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            self.address = f"127.0.0.1:{int(self.wrapper.stdout.readline())}"
 
     def stop(self):
         """What is wrong with how it ended, or an empty string."""
+        if self.wrapper:
+            self.wrapper.kill()
+            self.wrapper.wait()
+            self.wrapper.stdout.close()
         self.process.terminate()
         try:
             code = self.process.wait(10)
@@ -99,11 +125,14 @@ def lines_of(patterns, text):
     return len(passed), failed
 
 
-def run_script(kit, name, binary):
+def run_script(kit, name, binary, tls=False):
     """(passed, lines that failed) of one script with a gateway of its own."""
     settings, arguments, seconds, patterns = SCRIPTS[name]
     up = free_port()
-    gateway = Served(binary, up, settings)
+    speaks_tls = name in SPEAK_TLS
+    gateway = Served(binary, up, settings, tls, speaks_tls)
+    if tls and speaks_tls:
+        arguments += " --tls"
     if not gateway.address:
         return 0, [f"the gateway did not start: {gateway.stop()}"]
     port = gateway.address.rsplit(":", 1)[1]
@@ -132,17 +161,18 @@ def run_lifecycle(kit, binary):
     return passed, failed
 
 
-def run(binary, tally):
+def run(binary, tally, tls=False, only=()):
     kit = place()
     if not kit:
         print("kit: no folder with it (HUSHGATE_KIT); its cases are left out", flush=True)
         return
-    for name in ["lifecycle.py", *SCRIPTS]:
+    label = "kit over TLS" if tls else "kit"
+    for name in only or [*([] if tls else ["lifecycle.py"]), *SCRIPTS]:
         begin = time.monotonic()
-        passed, failed = run_lifecycle(kit, binary) if name == "lifecycle.py" else run_script(kit, name, binary)
+        passed, failed = run_lifecycle(kit, binary) if name == "lifecycle.py" else run_script(kit, name, binary, tls)
         for line in failed:
-            print(f"FAIL kit {name}: {line}", flush=True)
-        print(f"kit  {name}: {passed} passed, {len(failed)} failed ({time.monotonic() - begin:.0f} s)", flush=True)
+            print(f"FAIL {label} {name}: {line}", flush=True)
+        print(f"{label} {name}: {passed} passed, {len(failed)} failed ({time.monotonic() - begin:.0f} s)", flush=True)
         tally.passed += passed
         tally.failed += len(failed)
 
@@ -152,11 +182,13 @@ class _Tally:
 
 
 def main():
-    if len(sys.argv) != 2:
-        print(__doc__)
-        return 2
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("scripts", nargs="*", help="by default all")
+    parser.add_argument("--tls", action="store_true")
+    arguments = parser.parse_args()
     tally = _Tally()
-    run(os.path.abspath(sys.argv[1]), tally)
+    run(os.path.abspath(arguments.binary), tally, arguments.tls, arguments.scripts)
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0
 

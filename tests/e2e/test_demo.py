@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import signal
 import socket
@@ -139,6 +140,21 @@ async def another_port_is_taken_where_the_usual_one_is_taken(t):
 
 
 @case(seconds=60)
+async def with_tls_the_printed_command_fetches(t):
+    need("curl")
+    gateway = await t.run(None, arguments=["demo", "--tls"])
+    printed = [line for line in gateway.said if "curl --cacert" in line]
+    check(len(printed) == 1, f"{gateway.said}")
+    command = printed[0].partition(": ")[2]
+    code, out = await shell(f"{command.rstrip()}echo -sS", 20)
+    check(code == 0 and '"path":"/echo"' in out and '"x-forwarded-proto":"https"' in out, f"{command}: {code} {out}")
+    file = command.split()[2]
+    check(os.stat(file).st_mode & 0o077 == 0, "the key is readable by others")
+    gateway.signal(signal.SIGINT)
+    check(await gateway.ended(30) == 0 and not os.path.exists(file), "the file stays")
+
+
+@case(seconds=60)
 async def the_admin_listener_can_be_had(t):
     gateway = await demo(t, "--listen", "127.0.0.1:0", "--set", "admin=127.0.0.1:0")
     check(await gateway.until(lambda: any("(admin)" in line for line in gateway.said)), f"{gateway.said}")
@@ -162,7 +178,10 @@ async def the_sdks_and_the_package_ws_work(t):
                                 "@anthropic-ai/sdk", seconds=150, directory=t.directory)
     if code != 0:
         raise Skip(f"the packages can't be had here: {out.decode('utf-8', 'replace').strip()[-120:]!r}")
-    gateway = await demo(t)
-    code, out = await output_of(node, str(HERE / "demo_clients.js"), f"http://127.0.0.1:{gateway.port}", t.directory,
-                                seconds=120)
-    check(code == 0 and b"FAIL" not in out, out.decode("utf-8", "replace")[-800:])
+    gateway = await t.run(None, arguments=["demo", "--tls"])
+    check(await gateway.until(lambda: any("curl --cacert" in line for line in gateway.said)), f"{gateway.said}")
+    _, _, file, url = next(line for line in gateway.said if "curl --cacert" in line).partition(": ")[2].split()
+    for base in (f"http://127.0.0.1:{gateway.port}", url.rstrip("/")):
+        code, out = await output_of(node, str(HERE / "demo_clients.js"), base, t.directory, seconds=120,
+                                    environment={"NODE_EXTRA_CA_CERTS": file})
+        check(code == 0 and b"FAIL" not in out, f"{base}: " + out.decode("utf-8", "replace")[-800:])

@@ -8,9 +8,7 @@ constexpr std::string_view kHead = "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 // A client whose connection the gateway has not looked at yet.
 Party& connect(World& world) {
-  world.clients.push_back(std::make_unique<Party>(
-      world.network, std::make_unique<io::SimPeer>(world.network, world.network.host(kClients),
-                                                   IpPort{kGate, 80})));
+  world.dial();
   return *world.clients.back();
 }
 

@@ -7,24 +7,6 @@ namespace {
 
 using std::chrono::seconds;
 
-// The lines of the log that hold this.
-std::vector<std::string> lines_with(World& world, std::string_view what) {
-  world.log.flush();
-  std::vector<std::string> found;
-  std::string_view rest = world.lines.text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    if (line.find(what) != std::string_view::npos) found.emplace_back(line);
-    rest.remove_prefix(end + 1);
-  }
-  return found;
-}
-
-bool says(const std::string& line, std::string_view what) {
-  return line.find(what) != std::string::npos;
-}
-
 TEST(Log, AnExchangeIsToldWithItsTurns) {
   World world;
   auto [client, upstream] = world.exchange(post_head(5));

@@ -7,8 +7,6 @@ namespace hushgate::sim {
 
 inline constexpr IpAddress kOther = IpAddress::v4(10, 0, 1, 2);
 
-using Change = std::function<void(config::Config&)>;
-
 // The same upstream by name, elsewhere.
 inline void move_upstream(config::Config& config) {
   config::Upstream& upstream = config.upstreams.front();

@@ -109,9 +109,7 @@ TEST(Shortage, AcceptNeverSpins) {
   world.reserve.release();  // somebody else had the reserve, too
   --host.descriptor_limit;
   for (int i = 0; i < 5; ++i) {
-    world.clients.push_back(std::make_unique<Party>(
-        world.network, std::make_unique<io::SimPeer>(world.network, world.network.host(kClients),
-                                                     IpPort{kGate, 80})));
+    world.dial();
   }
   world.run_for(seconds(1));
   EXPECT_LE(world.count(Counter::accept_pauses), 11U);

@@ -31,9 +31,7 @@ TEST(Stop, AnIdleGatewayStopsAtOnce) {
 TEST(Stop, NothingNewIsAccepted) {
   Stopping world;
   world.stop();
-  world.clients.push_back(std::make_unique<Party>(
-      world.network, std::make_unique<io::SimPeer>(world.network, world.network.host(kClients),
-                                                   IpPort{kGate, 80})));
+  world.dial();
   world.settle();
   EXPECT_TRUE(world.clients.back()->saw_reset());  // refused
   EXPECT_EQ(world.clients.back()->opened, Time{});
@@ -42,10 +40,7 @@ TEST(Stop, NothingNewIsAccepted) {
 TEST(Stop, WhatTheKernelHadQueuedIsServed) {
   Stopping world;
   world.upstream.answer_with(std::string(kOk));
-  world.clients.push_back(std::make_unique<Party>(
-      world.network, std::make_unique<io::SimPeer>(world.network, world.network.host(kClients),
-                                                   IpPort{kGate, 80})));
-  Party& client = *world.clients.back();
+  Party& client = world.dial();
   world.network.run_for(2 * kLatency);  // connected, and the gateway has not turned since
   ASSERT_NE(client.opened, Time{});
   client.send(kGet);

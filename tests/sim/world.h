@@ -14,6 +14,7 @@
 #include "io/sim.h"
 #include "io/sim_peer.h"
 #include "proxy/gateway.h"
+#include "tests/sim/wire.h"
 
 namespace hushgate::sim {
 
@@ -26,9 +27,9 @@ inline constexpr std::uint16_t kUpstreamPort = 3000;
 // One end of a connection, as its script sees it.
 class Party {
  public:
-  Party(io::SimNetwork& network, std::unique_ptr<io::SimPeer> peer)
-      : network_(network), peer_(std::move(peer)) {
-    peer_->on_change = [this] { look(); };
+  Party(io::SimNetwork& network, std::unique_ptr<Wire> wire)
+      : network_(network), wire_(std::move(wire)) {
+    wire_->on_change = [this] { look(); };
   }
   Party(const Party&) = delete;
 
@@ -43,11 +44,11 @@ class Party {
     push();
   }
   bool all_sent() const { return waiting_.empty(); }
-  void finish() { peer_->finish(); }
-  void reset() { peer_->reset(); }
-  void close() { peer_->close(); }
+  void finish() { wire_->finish(); }
+  void reset() { wire_->reset(); }
+  void close() { wire_->close(); }
   void read(std::size_t at_most) {
-    const std::string bytes = peer_->receive(at_most);
+    const std::string bytes = wire_->receive(at_most);
     if (bytes.empty()) return;
     if (got.empty()) first_byte = network_.now();
     last_byte = network_.now();
@@ -58,6 +59,8 @@ class Party {
     reads = true;
     look();
   }
+
+  Wire& wire() { return *wire_; }
 
   bool saw_finish() const { return finished != Time{}; }
   bool saw_reset() const { return was_reset != Time{}; }
@@ -79,25 +82,25 @@ class Party {
  private:
   void push() {
     while (!waiting_.empty()) {
-      const std::size_t sent = peer_->send(waiting_);
+      const std::size_t sent = wire_->send(waiting_);
       if (sent == 0) return;
       waiting_.erase(0, sent);
     }
   }
   void look() {
-    if (opened == Time{} && peer_->open()) opened = network_.now();
-    if (reads || peer_->failed()) read(std::string::npos);
-    if (peer_->peer_finished() && !saw_finish()) finished = network_.now();
-    if (peer_->failed() && !saw_reset()) {
+    if (opened == Time{} && wire_->open()) opened = network_.now();
+    if (reads || wire_->failed()) read(std::string::npos);
+    if (wire_->peer_finished() && !saw_finish()) finished = network_.now();
+    if (wire_->failed() && !saw_reset()) {
       was_reset = network_.now();
-      peer_->close();
+      wire_->close();
       return;
     }
     push();
   }
 
   io::SimNetwork& network_;
-  std::unique_ptr<io::SimPeer> peer_;
+  std::unique_ptr<Wire> wire_;
   std::string waiting_;
 };
 
@@ -108,7 +111,7 @@ class Upstream {
       : network_(network), listener_(network, network.host(ip), IpPort{ip, kUpstreamPort}, 1'000) {
     listener_.on_connection = [this] {
       while (std::unique_ptr<io::SimPeer> peer = listener_.accept()) {
-        parties.push_back(std::make_unique<Party>(network_, std::move(peer)));
+        parties.push_back(std::make_unique<Party>(network_, wrap(std::move(peer))));
         parties.back()->opened = network_.now();
         parties.back()->reads = reads;
         if (on_bytes) parties.back()->on_bytes = on_bytes;
@@ -127,6 +130,7 @@ class Upstream {
   std::vector<std::unique_ptr<Party>> parties;
   std::function<void(Party&)> on_bytes;  // of those that come from now on
   bool reads = true;
+  Speech::Wrap wrap = Speech::bare;
 
  private:
   io::SimNetwork& network_;
@@ -197,18 +201,24 @@ struct Weather {
   unsigned short_writes_percent = 0;
 };
 
+using Change = std::function<void(config::Config&)>;
+
 // plain_config() with changes, ready for a gateway.
-inline proxy::SetupPtr make_setup(const std::function<void(config::Config&)>& change) {
+inline proxy::SetupPtr make_setup(const Change& change, proxy::TlsSetup tls = {}) {
   config::Config config = plain_config();
   if (change) change(config);
-  return std::make_shared<const proxy::Setup>(std::move(config), "gate");
+  return std::make_shared<const proxy::Setup>(std::move(config), "gate", std::move(tls));
 }
 
 class World {
  public:
-  explicit World(const std::function<void(config::Config&)>& change = {},
-                 std::uint32_t max_clients = 10'000, const Weather& the_weather = {})
-      : weather(the_weather), setup(make_setup(change)) {
+  explicit World(const Change& change = {}, std::uint32_t max_clients = 10'000,
+                 const Weather& the_weather = {})
+      : World(make_setup(change), {}, max_clients, the_weather) {}
+  World(proxy::SetupPtr the_setup, Speech the_speech, std::uint32_t max_clients = 10'000,
+        const Weather& the_weather = {})
+      : weather(the_weather), speech(std::move(the_speech)), setup(std::move(the_setup)) {
+    upstream.wrap = speech.upstream;
     shared.max_clients = max_clients;
     gateway = std::make_unique<proxy::Gateway>(proxy::Gateway::Parts{.loop = loop,
                                                                      .log = log,
@@ -251,13 +261,18 @@ class World {
   }
   void settle() { run_for(Ms{20}); }
 
+  // A client that connects.
+  Party& dial() {
+    clients.push_back(
+        std::make_unique<Party>(network, speech.client(std::make_unique<io::SimPeer>(
+                                             network, network.host(kClients), IpPort{kGate, 80}))));
+    return *clients.back();
+  }
   // A client whose connection is open and accepted.
   Party& open() {
-    clients.push_back(std::make_unique<Party>(
-        network,
-        std::make_unique<io::SimPeer>(network, network.host(kClients), IpPort{kGate, 80})));
-    run_for(2 * kLatency);
-    return *clients.back();
+    Party& client = dial();
+    run_for(speech.opening_ways * kLatency);
+    return client;
   }
   // A client that has sent this and whose bytes have arrived; `asked` is when they were sent.
   Party& ask(std::string_view request) {
@@ -271,12 +286,13 @@ class World {
   std::pair<Party&, Party&> exchange(std::string_view request) {
     const std::size_t before = upstream.count();
     Party& client = ask(request);
-    run_for(3 * kLatency);
+    run_for(speech.reaching_ways * kLatency);
     EXPECT_EQ(upstream.count(), before + 1);
     return {client, upstream.at(upstream.count() - 1)};
   }
 
   Weather weather;
+  Speech speech;
   io::SimNetwork network{
       {.seed = weather.seed, .latency_min = kLatency, .latency_max = weather.latency_max}};
   io::Loop loop{io::make_sim_backend(network, network.host(kGate),
@@ -294,6 +310,23 @@ class World {
   std::unique_ptr<proxy::Gateway> gateway;
   Time asked{};
 };
+
+// The lines of the log that hold this.
+inline std::vector<std::string> lines_with(World& world, std::string_view what) {
+  world.log.flush();
+  std::vector<std::string> found;
+  std::string_view rest = world.lines.text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    if (line.find(what) != std::string_view::npos) found.emplace_back(line);
+    rest.remove_prefix(end + 1);
+  }
+  return found;
+}
+inline bool says(const std::string& line, std::string_view what) {
+  return line.find(what) != std::string::npos;
+}
 
 // The budget began when `from`'s bytes reached the gateway, and its end reached the peer: two ways,
 // and at most one period.

@@ -11,9 +11,9 @@ _PER_GB = 1e9
 _MOST_BYTES_AT_ONCE = 100_000_000  # of answers: the slowest would take half a minute to finish with more
 
 
-def load(field, gateway, *arguments, cores=None, measured_ms):
-    """Runs http_load once. Its figures, with the gateway's CPU per answer."""
-    program = field.tool("http_load", "--port", gateway.port, *arguments, cores=cores)
+def load(field, gateway, *arguments, cores=None, measured_ms, program="http_load"):
+    """Runs it once. Its figures, with the gateway's CPU per answer."""
+    program = field.tool(program, "--port", gateway.port, *arguments, cores=cores)
     try:
         program.read_line(_PATIENCE_SECONDS)  # ready: warm, and nothing is under way
         before = gateway.cpu()

@@ -1,16 +1,16 @@
-// Clients on Node's own modules: client.js PORT CASE. Exits 0 if all was well, and says what was not.
+// Clients on Node's own modules: client.js URL CASE. Exits 0 if all was well, and says what was not.
 'use strict';
-const http = require('http');
 const crypto = require('crypto');
 const frames = require('./frames.js');
-const port = Number(process.argv[2]);
+const base = process.argv[2];
+const http = require(base.startsWith('https:') ? 'https' : 'http');
 const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
 const sleep = (ms) => new Promise((done) => { setTimeout(done, ms); });
 
 function ask(method, path, body, use = agent) {
   return new Promise((done, fail) => {
     const headers = body === undefined ? {} : { 'content-length': body.length };
-    const request = http.request({ host: '127.0.0.1', port, method, path, agent: use, headers }, (response) => {
+    const request = http.request(base + path, { method, agent: use, headers }, (response) => {
       const parts = [];
       response.on('data', (part) => parts.push(part));
       response.on('end', () => done({ status: response.statusCode, body: Buffer.concat(parts) }));
@@ -52,13 +52,13 @@ const cases = {
       need(got.body.equals(body), `another body of ${size} bytes`);
     }
     need((await ask('GET', '/big')).body.length === 20_000_000, 'a large body was cut');
-    const got = await fetch(`http://127.0.0.1:${port}/hash`, { method: 'POST', body: crypto.randomBytes(100_000) });
+    const got = await fetch(`${base}/hash`, { method: 'POST', body: crypto.randomBytes(100_000) });
     need((await got.text()).length === 64, 'fetch');
   },
   async silence() {
     const begin = Date.now();
     need((await ask('POST', '/think', Buffer.from('x'))).body.toString() === 'thought', 'no answer after the silence');
-    const got = await fetch(`http://127.0.0.1:${port}/stream`);
+    const got = await fetch(`${base}/stream`);
     let text = '';
     for await (const part of got.body) text += Buffer.from(part).toString();
     need(text === 'data: first\n\ndata: last\n\n', `the stream was ${text}`);
@@ -67,7 +67,7 @@ const cases = {
   async abort() {
     for (let n = 0; n < 10; n += 1) {
       const control = new AbortController();
-      const done = fetch(`http://127.0.0.1:${port}/think`, { signal: control.signal }).then(() => false, () => true);
+      const done = fetch(`${base}/think`, { signal: control.signal }).then(() => false, () => true);
       await sleep(400);
       control.abort();
       need(await done, 'not aborted');
@@ -80,7 +80,7 @@ const cases = {
     return new Promise((done, fail) => {
       const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13',
         'sec-websocket-key': crypto.randomBytes(16).toString('base64') };
-      const request = http.request({ host: '127.0.0.1', port, path: '/ws', headers });
+      const request = http.request(`${base}/ws`, { headers });
       request.on('response', (response) => fail(new Error(`refused: ${response.statusCode}`)));
       request.on('error', fail);
       request.on('upgrade', (response, socket, head) => {

@@ -17,11 +17,11 @@ def need(program):
     return path
 
 
-async def output_of(*command, given=None, seconds=60, directory=None):
+async def output_of(*command, given=None, seconds=60, directory=None, environment=None):
     """(exit code, what it printed)"""
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL, cwd=directory,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env={**os.environ, **(environment or {})})
     try:
         out, _ = await asyncio.wait_for(process.communicate(given), seconds)
     except (asyncio.TimeoutError, asyncio.CancelledError):

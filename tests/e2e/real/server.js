@@ -1,8 +1,12 @@
-// A server on Node's http module. Prints its port. Counts what is delivered to it.
+// A server on Node's http module: server.js [KEEP_ALIVE_MS [CERTIFICATE KEY]], with TLS if there is a certificate.
+// Prints its port. Counts what is delivered to it.
 'use strict';
+const fs = require('fs');
 const http = require('http');
+const https = require('https');
 const crypto = require('crypto');
 const keepAlive = Number(process.argv[2] || 5000);
+const [cert, key] = process.argv.slice(3, 5).map((path) => fs.readFileSync(path));
 const seen = new Map();
 let aborted = 0;
 
@@ -31,12 +35,15 @@ function answer(request, response, body) {
   return response.end(`${request.method} ${path}`);
 }
 
-const server = http.createServer({ keepAliveTimeout: keepAlive, requestTimeout: 0 }, (request, response) => {
+function serve(request, response) {
   const parts = [];
   request.on('data', (part) => parts.push(part));
   request.on('end', () => answer(request, response, Buffer.concat(parts)));
   request.on('error', () => {});
-});
+}
+
+const options = { keepAliveTimeout: keepAlive, requestTimeout: 0, cert, key };
+const server = (cert ? https : http).createServer(options, serve);
 
 // WebSocket (RFC 6455) with nothing but Node: echoes frames, answers ping and close.
 server.on('upgrade', (request, socket, head) => {

@@ -6,12 +6,16 @@ from programs import HERE, Running, need, output_of
 from support import Skip, case, check
 
 
-def node_server(keep_alive_ms=5000):
-    return Running(need("node"), str(HERE / "server.js"), str(keep_alive_ms))
+def node_server(keep_alive_ms=5000, certificate=None):
+    files = [certificate.certificate, certificate.key] if certificate else []
+    return Running(need("node"), str(HERE / "server.js"), str(keep_alive_ms), *files)
 
 
-async def client(gateway, name):
-    code, out = await output_of(need("node"), str(HERE / "client.js"), str(gateway.port), name, seconds=100)
+async def client(gateway, name, trusted=None):
+    """With TLS, if an authority is to be trusted."""
+    url = f"https://localhost:{gateway.port}" if trusted else f"http://127.0.0.1:{gateway.port}"
+    environment = {"NODE_EXTRA_CA_CERTS": trusted.certificate} if trusted else {}
+    code, out = await output_of(need("node"), str(HERE / "client.js"), url, name, seconds=100, environment=environment)
     check(code == 0, out.decode("utf-8", "replace")[-600:])
 
 

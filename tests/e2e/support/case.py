@@ -9,6 +9,7 @@ import time
 
 from .gateway import Gateway, configuration
 from .message import Fault, check
+from .tls import TlsUpstream, tls_answering, tls_connect
 from .upstream import Upstream, answering
 
 now = time.monotonic
@@ -67,6 +68,12 @@ class Case:
         upstream.script = answering(upstream, answer)
         return await self.listening(upstream, **listen)
 
+    async def tls_upstream(self, context, script=None, **listen):
+        return await self.listening(TlsUpstream(context, script), **listen)
+
+    async def tls_answering(self, context, answer=None, **listen):
+        return await self.listening(tls_answering(context, answer), **listen)
+
     async def listening(self, upstream, **listen):
         """Any Upstream, closed with the case."""
         self._upstreams.append(await upstream.listen(**listen))
@@ -76,6 +83,23 @@ class Case:
         wire = await gateway.client(**options)
         self._wires.append(wire)
         return wire
+
+    async def tls_client(self, gateway, context, *, of=0, **options):
+        """A client whose handshake is under way. `of`: which of the gateway's addresses."""
+        wire = await tls_connect(*gateway.addresses[of], context, **options)
+        self._wires.append(wire)
+        return wire
+
+    async def tls_ask(self, gateway, context, request, **options):
+        """As ask(), over TLS; returns the wire too, which has come to its end."""
+        wire = await self.tls_client(gateway, context, **options)
+        why = await wire.handshake()
+        check(why is None, f"no handshake: {why}")
+        wire.send(request)
+        response = await wire.response(request.split(b" ", 1)[0].decode())
+        wire.close_notify()
+        wire.close()
+        return response, wire
 
     async def ask(self, gateway, request, method=None):
         """One request on a connection of its own, which is closed behind it."""
