@@ -2,13 +2,15 @@
 
 package_version() { echo "${HUSHGATE_RELEASE:-$(packaging/version)}"; }
 
-# The release preset, with what Debian's and others' systems may lack linked in (libstdc++, libgcc, liburing). Only the C
-# library stays outside: names are resolved through it and this machine's nsswitch.
+# The release preset, with what Debian's and others' systems may lack linked in (libstdc++, libgcc, liburing; for other
+# systems OpenSSL, which Debian keeps safe by itself). Only the C library stays outside: names are resolved through it
+# and this machine's nsswitch.
 build_for_packages() {
-  local version=$1 static=$PWD/build/package/static
+  local version=$1 static_openssl=$2 static=$PWD/build/package/static
   mkdir -p "$static"
   ln -sf "$(clang++-19 -print-file-name=liburing.a)" "$static/liburing.a"
   logged configure-package cmake --preset release -B build/package \
+    "-DOPENSSL_USE_STATIC_LIBS=$static_openssl" -UOPENSSL_*_LIBRARY -ULIB_EAY_* -USSL_EAY_* \
     "-DHUSHGATE_RELEASE=$version" "-DCMAKE_PROJECT_hushgate_INCLUDE=$PWD/packaging/version.cmake" \
     "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=$PWD=." \
     "-DCMAKE_EXE_LINKER_FLAGS=-L$static -static-libstdc++ -static-libgcc -Wl,-z,now"
@@ -37,7 +39,7 @@ cmd_package() {
   need build package
   version=$(package_version)
   set_source_date
-  build_for_packages "$version"
+  build_for_packages "$version" "$([[ $kind == archive ]] && echo TRUE || echo FALSE)"
   mkdir -p build/dist
   made=$("packaging/make-$kind" build/package/hushgate "$version" build/dist)
   echo "built: $made"

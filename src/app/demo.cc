@@ -75,13 +75,12 @@ LocalCertificate::LocalCertificate() {
   const char* const told = std::getenv("TMPDIR");
   std::string path = std::string(told != nullptr ? told : "/tmp") + "/hushgate-demo-XXXXXX";
   const int fd = ::mkstemp(path.data());  // for nobody else to read
-  const std::string text = pem->certificate + pem->key;
-  const bool written =
-      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!written) error_ = path + ": " + std::generic_category().message(errno);
-  if (fd < 0) return;
-  ::close(fd);
-  file_ = path;
+  if (fd >= 0) file_ = path;
+  std::FILE* const file = fd >= 0 ? ::fdopen(fd, "w") : nullptr;
+  const bool written = file != nullptr && std::fputs(pem->certificate.c_str(), file) >= 0 &&
+                       std::fputs(pem->key.c_str(), file) >= 0;
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!written || !closed) error_ = path + ": " + std::generic_category().message(errno);
 }
 
 // How to try TLS, where a listener speaks it.

@@ -122,8 +122,6 @@ auto find(List& known, std::uint64_t print) {
 
 }  // namespace
 
-TlsMaker::TlsMaker() : ticket_keys_(std::make_shared<tls::TicketKeys>()) {}
-
 std::expected<TlsMaker::Made, std::vector<std::string>> TlsMaker::make(
     const config::Config& config) {
   Made made;
@@ -135,6 +133,7 @@ std::expected<TlsMaker::Made, std::vector<std::string>> TlsMaker::make(
     const std::uint64_t print = print_of(*config.listen[i].tls);
     context = find(listeners_, print);
     if (!context) {
+      if (!ticket_keys_) ticket_keys_ = std::make_shared<tls::TicketKeys>();
       auto fresh = tls::ServerContext::make(options_of(*config.listen[i].tls, ticket_keys_));
       if (!fresh) {
         add_sentences(key, fresh.error(), faults);

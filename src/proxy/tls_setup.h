@@ -25,8 +25,6 @@ struct TlsSetup {
 // Makes them; one for a process, because tickets outlive what a reload replaces.
 class TlsMaker {
  public:
-  TlsMaker();
-
   struct Made {
     TlsSetup setup;
     std::vector<std::string> warnings{};  // certificates that have expired, or soon will
@@ -43,8 +41,9 @@ class TlsMaker {
     std::weak_ptr<const Context> context;
   };
 
+  // Made when they are first wanted: a gateway without TLS pays for none of it.
   std::shared_ptr<tls::TicketKeys> ticket_keys_;
-  std::shared_ptr<const tls::SystemRoots> roots_;  // once they are wanted
+  std::shared_ptr<const tls::SystemRoots> roots_;
   std::vector<Known<tls::ServerContext>> listeners_;
   std::vector<Known<tls::ClientContext>> upstreams_;
 };

@@ -1,7 +1,10 @@
 #include "tls/client_context.h"
 
 #include <openssl/err.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/address.h"
@@ -24,11 +27,29 @@ void expect_name(SSL_CTX* context, const std::string& name) {
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, Stream::on_verify);
 }
 
+// Where systems keep what they trust: Debian and Arch, Fedora and its kin, openSUSE, Alpine.
+constexpr std::array kBundles{"/etc/ssl/certs/ca-certificates.crt",
+                              "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+                              "/etc/ssl/cert.pem"};
+
+// An OpenSSL that is linked in may look where this system keeps nothing.
+bool built_for_this_system() {
+  const bool told = std::getenv(X509_get_default_cert_file_env()) != nullptr ||
+                    std::getenv(X509_get_default_cert_dir_env()) != nullptr;
+  return told || ::access(X509_get_default_cert_file(), R_OK) == 0 ||
+         ::access(X509_get_default_cert_dir(), R_OK) == 0;
+}
+
 }  // namespace
 
 SystemRoots::SystemRoots() : store_(X509_STORE_new()) {
   HG_ASSERT(store_ != nullptr);
   X509_STORE_set_default_paths(store_.get());  // one that does not exist is an empty one
+  if (!built_for_this_system()) {
+    for (const char* bundle : kBundles) {
+      if (X509_STORE_load_file(store_.get(), bundle) == 1) break;
+    }
+  }
   ERR_clear_error();
 }
 
