@@ -10,11 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fcntl.h>
 #include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
-#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <vector>
@@ -155,7 +155,8 @@ void report(Load::Tally& tally) {
   const auto quantile = [&](double part) {
     return tally.us.empty()
                ? 0.0
-               : tally.us[static_cast<std::size_t>(part * static_cast<double>(tally.us.size() - 1))];
+               : tally
+                     .us[static_cast<std::size_t>(part * static_cast<double>(tally.us.size() - 1))];
   };
   std::array<char, 512> line{};
   std::snprintf(line.data(), line.size(),

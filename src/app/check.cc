@@ -57,7 +57,8 @@ CheckResult check(const Command& command, const std::vector<std::string>& enviro
   }
   const auto tls = proxy::TlsMaker().make(loaded->config);
   if (!tls) {
-    CheckResult faulty{.exit_code = kExitFailed, .output = {}, .errors = lines_of(loaded->warnings)};
+    CheckResult faulty{
+        .exit_code = kExitFailed, .output = {}, .errors = lines_of(loaded->warnings)};
     for (const std::string& fault : tls.error()) faulty.errors += "hushgate: " + fault + '\n';
     faulty.errors += summary(tls.error().size());
     return faulty;

@@ -43,8 +43,8 @@ struct Probed {
   std::vector<ProbedAddress> tried{};
   SocketAddress address{};  // the one that accepted first, and was asked
   Duration connect_time{};
-  Duration tls_time{};  // of the handshake behind it; zero: no TLS
-  std::string why{};    // of tls_failed
+  Duration tls_time{};     // of the handshake behind it; zero: no TLS
+  std::string why{};       // of tls_failed
   Duration answer_time{};  // from the request to the end of the response's head
   std::uint16_t status = 0;
   std::optional<std::uint32_t> keep_alive_s{};  // its Keep-Alive: timeout=N

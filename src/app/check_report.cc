@@ -145,7 +145,8 @@ class Reporter {
     connected();
     fail(
         "what it answered is no HTTP/1 response; requests would be answered 502 "
-        "http_protocol_error. Is it the right port, and is TLS (then its url begins with https://) or "
+        "http_protocol_error. Is it the right port, and is TLS (then its url begins with https://) "
+        "or "
         "HTTP/2 spoken there?");
   }
 

@@ -35,14 +35,14 @@ enum class ErrorKind : std::uint8_t {
   internal_fault,  // 500
 
   // Before anything was submitted to an upstream.
-  dns_error,           // 502
-  dns_timeout,         // 504
-  connection_refused,  // 502
-  connection_failed,   // 502: any other error of connect(2), named in the log
-  connection_timeout,  // 504
+  dns_error,              // 502
+  dns_timeout,            // 504
+  connection_refused,     // 502
+  connection_failed,      // 502: any other error of connect(2), named in the log
+  connection_timeout,     // 504
   tls_certificate_error,  // 502: the upstream's did not verify; never retried
   tls_protocol_error,     // 502: the handshake failed otherwise
-  ports_exhausted,     // 503: EADDRNOTAVAIL on every address for connectTimeoutMs
+  ports_exhausted,        // 503: EADDRNOTAVAIL on every address for connectTimeoutMs
 
   // After something was submitted to an upstream.
   connection_terminated,    // 502: EOF or reset before the response was complete

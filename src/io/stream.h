@@ -142,6 +142,10 @@ class Stream {
   // now: true when there is nothing to be read, no FIN and no failure. Used before a pooled
   // connection is given a request.
   virtual bool still_quiet() = 0;
+  // What is written from now on is with the kernel, as far as there is room, when write() returns.
+  // Without it a backend may keep it for the end of the turn, and what was found quiet fails if the
+  // kernel receives something meanwhile: for requests that can be repeated.
+  virtual void write_at_once() {}
   // With peer_finished(): at most so long behind the peer's last byte came its FIN, as far as the
   // kernel can tell; the longest Duration where it cannot. A loop that was kept from running sees
   // both late and at once.

@@ -30,7 +30,7 @@ void UringStream::open(UringHome& home, std::uint32_t slot, Descriptor fd, Socke
   peer_ = std::move(peer);
   owner_ = owner;
   error_ = 0;
-  hung_up_ = recorded = false;
+  hung_up_ = recorded = at_once_ = false;
   unlimited_ = start == ConnectStart::pending;
   state_ = State::open;
   flags_ = start == ConnectStart::pending ? kConnecting : kWritable;
@@ -244,7 +244,7 @@ bool UringStream::still_quiet() {
   if (receive_ == Submitted::yes) {
     home_->fetch();
     if (!recorded) {
-      home_->asked(token(UringKind::none));
+      if (!at_once_) home_->asked(token(UringKind::none));
       return true;
     }
     home_->collect_for(token(UringKind::none));

@@ -119,6 +119,7 @@ class UringStream final : public Stream {
   Duration finish_delay() override;
   std::size_t untaken() override;
   bool still_quiet() override;
+  void write_at_once() override { at_once_ = true; }
   void set_keep_alive(const KeepAlive& keep_alive) override;
   void close(CloseHow how) override;
   SocketAddress local() override { return local_address(fd_.get()); }
@@ -178,6 +179,7 @@ class UringStream final : public Stream {
   Submitted poll_ = Submitted::no;
   Submitted connect_ = Submitted::no;  // a poll for the end of connecting
   bool hung_up_ = false;               // both directions have ended: nothing to poll for
+  bool at_once_ = false;               // see write_at_once()
   bool unlimited_ = false;  // we connected it, and nothing bounds yet what the kernel holds unsent
   UringInbox inbox_;
   UringOutbox::Part part_;

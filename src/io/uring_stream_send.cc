@@ -25,7 +25,7 @@ Result<std::size_t> UringStream::write(std::span<const Bytes> pieces) {
     clear(kWritable);
     return 0;
   }
-  if (part_.length + offered >= kDirectBytes) return write_direct(pieces, offered);
+  if (at_once_ || part_.length + offered >= kDirectBytes) return write_direct(pieces, offered);
   const bool begins = part_.length == 0;
   MutableBytes room = home_->outbox().extend(part_, offered);
   if (room.empty()) return write_direct(pieces, offered);

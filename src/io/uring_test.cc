@@ -33,6 +33,20 @@ TEST_P(Uring, ARequestIsNotSubmittedBehindAByteThatCameAfterTheLook) {
   EXPECT_EQ(pair.peer->receive(10).bytes, "");
 }
 
+TEST_P(Uring, WhatIsWrittenAtOnceIsWithTheKernelAndNothingThatComesLaterTakesItBack) {
+  Owner owner;
+  const Pair pair = accept_pair(&owner);
+  quiet_turns(2);
+  pair.stream->write_at_once();
+  ASSERT_TRUE(pair.stream->still_quiet());
+  ASSERT_EQ(write_text(*pair.stream, "request"), 7U);
+  EXPECT_EQ(pair.peer->receive(7).bytes, "request") << "it waits for the end of the turn";
+  pair.peer->send("answer");
+  ASSERT_TRUE(turn_until([&] { return owner.runs > 0; }));
+  EXPECT_FALSE(pair.stream->failed());
+  EXPECT_EQ(take_exactly(*pair.stream, 6).bytes, "answer");
+}
+
 TEST_P(Uring, ARequestBehindALookThatStaysTrueIsSubmitted) {
   Owner owner;
   const Pair pair = accept_pair(&owner);

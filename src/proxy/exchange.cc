@@ -171,8 +171,9 @@ void Exchange::abort_upstream() {
   if (!connection_) return;
   // Before the reset, a FIN: a server that reads then sees the orderly end that it knows how to
   // take, and whoever ignores it meets the reset. Only behind a whole request, so that a cut one
-  // cannot be taken for complete.
-  if (request_sent()) connection_->stream().finish_writing();
+  // cannot be taken for complete; a tunnel is never known to be whole.
+  const bool is_tunnel = response_framing_.kind == http::FramingKind::tunnel;
+  if (request_sent() && !is_tunnel) connection_->stream().finish_writing();
   endpoint_->drop(std::move(connection_));
 }
 

@@ -102,6 +102,7 @@ bool Exchange::use_response_head(std::string_view text) {
   }
   if (framing->kind == FramingKind::tunnel) {
     const std::size_t head_bytes = text.size();
+    response_framing_ = *framing;
     use_upgrade();                        // its fields are views of the text
     response_text_.erase(0, head_bytes);  // what is left is the tunnel's
     return false;

@@ -71,7 +71,7 @@ tls::ServerOptions options_of(const config::ListenTls& tls,
   tls::ServerOptions options{.min_version = version(tls.min_version),
                              .client_certificates = policy(tls.client_certificates),
                              .client_ca_file = tls.client_ca,
-                             .alpn = {"http/1.1"},
+                             .alpn = {"http/1.1", "http/1.0"},
                              .ticket_keys = std::move(ticket_keys)};
   for (const config::ServerCertificate& one : tls.certificates) {
     options.certificates.push_back({.certificate_file = one.certificate, .key_file = one.key});

@@ -107,6 +107,7 @@ class Stream final : public io::Stream,
   std::size_t unacknowledged() override;
   std::size_t untaken() override;
   bool still_quiet() override;
+  void write_at_once() override { inner_->write_at_once(); }
   bool half_closes() const override { return false; }
   bool encrypted() const override { return true; }
   Duration finish_delay() override { return inner_->finish_delay(); }

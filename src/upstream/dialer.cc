@@ -28,11 +28,11 @@ ErrorKind kind_of(int os_error) {
   }
 }
 
-// How much an error says about the endpoint. Of equals the last is kept.
-int weight(ErrorKind kind) {
+// How much an error says about the endpoint. Of equals the last is kept. What a handshake has met
+// says most: somebody was there.
+constexpr int kHandshakeWeight = 4;
+int weight_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::tls_certificate_error:
-    case ErrorKind::tls_protocol_error: return 4;
     case ErrorKind::connection_refused: return 3;
     case ErrorKind::connection_timeout: return 1;
     case ErrorKind::ports_exhausted: return 0;
@@ -126,7 +126,8 @@ void Dialer::watch_attempts(Time now) {
     const bool timed_out = stream.connecting() && (now >= attempt.due || now >= total_due_);
     if (stream.failed() || timed_out || to_itself) {
       const int os_error = timed_out ? ETIMEDOUT : to_itself ? ECONNREFUSED : stream.error();
-      note_failure(stream.peer(), {kind_of(os_error), os_error});
+      const Error error{kind_of(os_error), os_error};
+      note_failure(stream.peer(), error, weight_of(error.kind));
       attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(i));
       next_due_ = now;
     } else {
@@ -188,7 +189,7 @@ void Dialer::handshake_failed(Time now) {
       .text("endpoint", to.to_string())
       .text("detail", why);
   handshake_.reset();
-  note_failure(to, error);
+  note_failure(to, error, kHandshakeWeight);
   if (error.kind == ErrorKind::tls_certificate_error) return fail(error);
   state_ = State::racing;
   next_due_ = now;
@@ -200,7 +201,8 @@ bool Dialer::try_next(Time now) {
   const SocketAddress& to = addresses_[next_++];
   Result<io::StreamPtr> stream = connect(to);
   if (!stream) {
-    note_failure(to, {kind_of(stream.error().os_error), stream.error().os_error});
+    const Error error{kind_of(stream.error().os_error), stream.error().os_error};
+    note_failure(to, error, weight_of(error.kind));
     return false;
   }
   attempts_.push_back({std::move(*stream), now + connect_timeout_});
@@ -225,16 +227,17 @@ Result<io::StreamPtr> Dialer::connect(const SocketAddress& to) {
   return room ? services.loop.backend().connect(to, options, &owner_) : std::move(stream);
 }
 
-// The error that says most about the endpoint is kept: of TLS before refused before others, a
-// timeout last.
-void Dialer::note_failure(const SocketAddress& to, Error error) {
+// The error that says most about the endpoint is kept: of a handshake before refused before others,
+// a timeout of connect last.
+void Dialer::note_failure(const SocketAddress& to, Error error, int weight) {
   endpoint_->services().counters.add(Counter::connects_failed);
   if (error.kind == ErrorKind::ports_exhausted) {
     ++unavailable_;
     no_port_ = no_port_ || (to.ip() != nullptr && endpoint_->name().winner() == to.ip()->ip);
   }
-  if (error_.kind != ErrorKind::none && weight(error.kind) < weight(error_.kind)) return;
+  if (error_.kind != ErrorKind::none && weight < error_weight_) return;
   error_ = error;
+  error_weight_ = weight;
   failed_address_ = to;
 }
 

@@ -74,7 +74,7 @@ class Dialer {
   void handshake_failed(Time now);
   bool try_next(Time now);
   Result<io::StreamPtr> connect(const SocketAddress& address);
-  void note_failure(const SocketAddress& address, Error error);
+  void note_failure(const SocketAddress& address, Error error, int weight);
   bool lacks_ports() const;
   void all_failed(Time now);
   void fail(Error error);
@@ -97,6 +97,7 @@ class Dialer {
   bool no_port_ = false;  // the address that accepted last time had no free port in this race
   std::size_t unavailable_ = 0;  // addresses that said EADDRNOTAVAIL in this race
   Error error_;
+  int error_weight_ = 0;  // how much error_ says
   SocketAddress failed_address_;
   std::vector<SocketAddress> addresses_;  // of this race; the name's may change meanwhile
   std::vector<Attempt> attempts_;

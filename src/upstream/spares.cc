@@ -60,6 +60,7 @@ void Spares::keep(ConnectionPtr made) {
   Connection& spare = *made.release();
   spare.state_ = Connection::State::spare;
   spare.stream().set_owner(&spare);
+  spare.stream().write_at_once();  // what goes out on it can hardly be repeated
   services.wheel.set(spare.deadline_, spare.opened + kSpareAge);
   services.counters.add(Counter::spares_made);
   spares_.push_front(spare);

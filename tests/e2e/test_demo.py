@@ -146,8 +146,10 @@ async def with_tls_the_printed_command_fetches(t):
     printed = [line for line in gateway.said if "curl --cacert" in line]
     check(len(printed) == 1, f"{gateway.said}")
     command = printed[0].partition(": ")[2]
-    code, out = await shell(f"{command.rstrip()}echo -sS", 20)
-    check(code == 0 and '"path":"/echo"' in out and '"x-forwarded-proto":"https"' in out, f"{command}: {code} {out}")
+    code, out = await shell(command, 20)
+    check(code == 0 and "/v1/chat/completions" in out, f"{command}: {code} {out}")
+    code, out = await shell(f"{command}echo", 20)
+    check(code == 0 and '["X-Forwarded-Proto","https"]' in out, f"{command}: {code} {out}")
     file = command.split()[2]
     check(os.stat(file).st_mode & 0o077 == 0, "the key is readable by others")
     gateway.signal(signal.SIGINT)

@@ -85,13 +85,14 @@ async def weak_ciphers_are_refused_and_strong_ones_taken(t):
 @case
 async def http_1_1_is_agreed_on_by_alpn(t):
     gateway, trusted = await served(t)
-    for offered, wanted in ((["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (None, None)):
+    for offered, wanted in ((["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (["http/1.0"], "http/1.0"),
+                            (["http/1.0", "http/1.1"], "http/1.1"), (None, None)):
         response, wire = await t.tls_ask(gateway, client_context(trusted, alpn=offered), GET)
         check(response.status == 200, f"{response}")
         check(wire.tls.selected_alpn_protocol() == wanted, f"{offered}: {wire.tls.selected_alpn_protocol()}")
     wire = await t.tls_client(gateway, client_context(trusted, alpn=["h2"]))
     why = await wire.handshake()
-    check(why == "TLSV1_ALERT_NO_APPLICATION_PROTOCOL", f"{why}")
+    check("application protocol" in why.lower().replace("_", " "), why)
     await told(gateway, "no common application protocol")
 
 
@@ -192,17 +193,17 @@ async def a_required_client_certificate_is_insisted_on(t):
 
 
 @case
-async def without_client_certificates_the_field_is_nobodys(t):
+async def without_client_certificates_only_a_trusted_proxy_may_say_the_subject(t):
     upstream = await t.answering()
     trusted = await authority(t.directory)
     own = await trusted.issue("server")
-    gateway = await t.gateway(upstream, listen=tls_listen(own) + ["127.0.0.1:0"],
-                              client={"trustedProxies": ["127.0.0.1"]})
-    await t.tls_ask(gateway, client_context(trusted, own=own), SPOOFED)
-    check(subjects(upstream) == [], f"TLS: {subjects(upstream)}")
-    gateway.addresses.reverse()
-    await t.ask(gateway, SPOOFED)
-    check(len(upstream.requests) == 2, "not served in cleartext, beside it")
+    for proxies, kept in (([], []), (["127.0.0.1"], ["CN=admin", "CN=root"])):
+        gateway = await t.gateway(upstream, listen=tls_listen(own) + ["127.0.0.1:0"], client={"trustedProxies": proxies})
+        await t.tls_ask(gateway, client_context(trusted, own=own), SPOOFED)
+        check(subjects(upstream) == kept, f"TLS: {subjects(upstream)}")
+        gateway.addresses.reverse()
+        await t.ask(gateway, SPOOFED)
+        check(subjects(upstream) == kept, f"cleartext: {subjects(upstream)}")
 
 
 @case
@@ -211,7 +212,7 @@ async def what_is_no_tls_is_closed_and_told(t):
     rows = [(request_bytes(), "it does not speak TLS (its first bytes look like HTTP)"),
             (b"\x00\x01\x02\x03\x04\x05\x06\x07\x08", "it does not speak TLS (its first bytes are 00 01 02 03 04)"),
             (b"\x16\x03\x01\xff\xff" + b"\x01" * 300, ""), (b"\x16\x03\x01\x00\x05hello" * 4, ""),
-            (b"\x15\x03\x01\x00\x02\x02\x28", "alert"), (b"\x17\x03\x03\x00\x10" + b"x" * 16, "")]
+            (b"\x15\x03\x01\x00\x02\x02\x28", "unexpected message"), (b"\x17\x03\x03\x00\x10" + b"x" * 16, "")]
     for sent, words in rows:
         before = len(failures(gateway))
         wire = await t.client(gateway)
@@ -264,7 +265,7 @@ async def a_client_that_says_or_shows_its_end_is_gone(t):
 
 
 @case
-async def a_whole_response_ends_in_close_notify_and_a_cut_one_does_not(t):
+async def a_cut_response_is_seen_to_be_cut(t):
     upstream = await t.upstream()
     gateway, trusted = await served(t, upstream)
     for version in ("1.1", "1.0"):
@@ -278,9 +279,10 @@ async def a_whole_response_ends_in_close_notify_and_a_cut_one_does_not(t):
             await wire.take_until(b"part")
             peer.close()
             end = await wire.ended()
-            check((end == "close_notify") == whole, f"{version}, whole: {whole}: ended by {end}")
             if version == "1.1":
                 check(has_last_chunk(wire.buffer) == whole, f"{bytes(wire.buffer)}")
+            else:  # nothing else tells its end
+                check((end == "close_notify") == whole, f"whole: {whole}: ended by {end}")
             check(await wire.until(lambda: wire.tcp_end), "the connection below stays")
 
 

@@ -6,6 +6,7 @@ import os
 
 from programs import need, output_of
 from support import PATIENCE, authority, case, check, client_context, request_bytes, tls_listen
+from test_tls import told
 
 GET = request_bytes(target="/now")
 LAST_GET = request_bytes(target="/last", fields=[("Connection", "close")])
@@ -47,7 +48,7 @@ async def sessions_are_resumed_whichever_worker_comes_next(t):
             check(session.has_ticket, f"{version}: no ticket")
         full, resumed = full + 1, resumed + 11
     seen = await counters(gateway)
-    check((seen["tls_accepts_full"], seen["tls_accepts_resumed"]) == (full, resumed), f"{seen}")
+    check((seen.get("tls_accepts_full"), seen.get("tls_accepts_resumed")) == (full, resumed), f"{seen}")
 
 
 @case(threads=True)
@@ -84,8 +85,8 @@ async def renegotiation_ends_the_connection_and_is_counted(t):
     process.stdin.close()
     await process.wait()
     check(b"Verify return code: 0" in out and b"RENEGOTIATING" in rest, f"{out[-200:]} {rest}")
-    check(b"no renegotiation" in rest, f"{rest}")
-    check((await counters(gateway))["tls_floods_ended"] == 1, f"{gateway.log[-1]}")
+    await told(gateway, "the client asked for a renegotiation")
+    check((await counters(gateway)).get("tls_floods_ended") == 1, f"{gateway.log[-1]}")
 
 
 def der_length(data, at):

@@ -137,8 +137,8 @@ async def what_does_not_speak_tls_is_told(t):
     kind = "tls_protocol_error"
     rows = [(http, kind, "it does not speak TLS (its first bytes look like HTTP)"),
             (greets, kind, "it does not speak TLS (its first bytes are 32 32 30 20 6d)"),
-            (leaves, kind, "the upstream closed the connection during the TLS handshake"),
-            (resets, kind, "the upstream reset the connection during the TLS handshake"),
+            (leaves, kind, "the upstream closed the connection during the handshake, without having said anything"),
+            (resets, kind, "Connection reset by peer during the handshake"),
             (breaks, kind, "the upstream broke the protocol: length mismatch")]
     for script, kind, words in rows:
         upstream = await t.upstream(script)
@@ -268,7 +268,7 @@ async def an_end_without_close_notify_is_a_cut(t):
             await wire.ended()
             check(not has_last_chunk(wire.buffer), f"{n}: what was cut ended whole")
         line = await gateway.exchange(f"/{n}")
-        check((line["end"] == "done") == whole, f"{n}: {line}")
+        check((line["end"] == "complete") == whole, f"{n}: {line}")
         peer.close()
 
 
@@ -303,7 +303,7 @@ async def many_posts_resume_and_spares_spare_the_handshake(t):
         wire.close()
         await gateway.stop()
         line = next(line for line in gateway.log if line.get("event") == "worker_stopped")
-        connects = line["tls_connects_full"] + line["tls_connects_resumed"]
-        check(line["tls_connects_full"] <= 1 + spare and line["tls_connects_failed"] == 0, f"{line}")
-        check(posts <= connects <= posts + spare + 1, f"{line}")
-        check(line["spares_used"] == 0 if not spare else line["spares_used"] > posts / 2, f"{line}")
+        full, used = line["tls_connects_full"], line.get("spares_used", 0)
+        check(full <= 1 + spare and "tls_connects_failed" not in line, f"{line}")
+        check(posts <= full + line["tls_connects_resumed"] <= posts + spare + 1, f"{line}")
+        check(used > posts / 2 if spare else used == 0, f"{line}")

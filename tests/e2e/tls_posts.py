@@ -25,6 +25,7 @@ from support.message import check, request_bytes  # noqa: E402
 from support.upstream import free_port  # noqa: E402
 
 POST = request_bytes("POST", "/post", body=b"x" * 100)
+COUNTERS = ("tls_connects_full", "tls_connects_resumed", "spares_made", "spares_used")
 WARM_UP = 50  # POSTs that are not measured
 
 
@@ -79,8 +80,8 @@ async def run(arguments):
                 took, counted = await measure(t, upstream, arguments.posts, arguments.pace_ms / 1000)
                 at = [took[int(len(took) * part)] * 1e6 for part in (0.5, 0.99)]
                 base = base or at
-                print(f"| {name} | {counted['tls_connects_full']}, {counted['tls_connects_resumed']} | "
-                      f"{counted['spares_made']}, {counted['spares_used']} | "
+                full, resumed, made, used = (counted.get(field, 0) for field in COUNTERS)
+                print(f"| {name} | {full}, {resumed} | {made}, {used} | "
                       + " | ".join(f"{value:.0f} µs" for value in [*at, *(a - b for a, b in zip(at, base))]) + " |",
                       flush=True)
         await t.finish()

@@ -225,7 +225,7 @@ TEST(Retry, AnUpstreamThatComesUpMeanwhileIsReachedAlsoByAPost) {
   io::SimPeerListener late(world.network, world.network.host(kUpstream), IpPort{kUpstream, 1}, 10);
   std::unique_ptr<Party> party;
   late.on_connection = [&] {
-    party = std::make_unique<Party>(world.network, late.accept());
+    party = std::make_unique<Party>(world.network, Speech::bare(late.accept()));
     party->on_bytes = [](Party& self) {
       if (self.has("hello")) self.send(kOk);
     };

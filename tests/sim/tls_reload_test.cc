@@ -27,12 +27,13 @@ TEST(TlsReload, ANewCertificateServesNewConnectionsAndOldOnesFinish) {
   EXPECT_EQ(fresh.body(), "ok");
   EXPECT_EQ(tls_of(kept).peer_name(), "api.example.com");
   EXPECT_EQ(kept.body(), "ok");
-  world.run_for(seconds(30));
+  world.run_for(seconds(2));
   upstream.send("2\r\na2\r\n0\r\n\r\n");
   world.settle();
   EXPECT_TRUE(stream.got.ends_with("2\r\na2\r\n0\r\n\r\n"));
   EXPECT_FALSE(stream.saw_end());
-  EXPECT_EQ(world.upstream.count(), 2U);  // nothing has changed for the pool
+  EXPECT_EQ(world.upstream.count(), 3U);
+  EXPECT_FALSE(world.upstream.at(1).saw_reset());  // nothing has changed for the pool
 }
 
 TEST(TlsReload, AHandshakeThatHadBegunEndsAsItBegan) {

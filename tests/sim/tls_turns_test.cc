@@ -162,6 +162,65 @@ TEST(TlsTurns, AStalledBodyIs408AndTheUpstreamSeesACutRequest) {
   EXPECT_FALSE(tls_of(upstream).notified());
 }
 
+TEST(TlsTurns, AnUploadThatIsRefusedHearsWhyAndEndsWithCloseNotify) {
+  TlsWorld world([](config::Config& config) {
+    config.limits.max_body_bytes = 100'000;
+    config.limits.linger_bytes = 1'000;
+  });
+  Party& client = world.ask("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+  client.send("249f0\r\n" + std::string(150'000, 'x'));
+  world.run_for(seconds(1));
+  EXPECT_EQ(client.status(), 413);
+  EXPECT_TRUE(tls_of(client).notified());
+  EXPECT_TRUE(world.upstream.at(0).saw_reset());
+  EXPECT_FALSE(tls_of(world.upstream.at(0)).notified());
+}
+
+TEST(TlsTurns, AContinueComesBeforeTheBody) {
+  TlsWorld world;
+  auto [client, upstream] = world.exchange(
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  upstream.send("HTTP/1.1 100 Continue\r\n\r\n");
+  world.settle();
+  EXPECT_EQ(client.status(), 100);
+  client.send("hello");
+  world.settle();
+  EXPECT_TRUE(upstream.got.ends_with("hello"));
+  upstream.send(kOk);
+  world.settle();
+  EXPECT_TRUE(client.got.ends_with("ok"));
+}
+
+TEST(TlsTurns, AnUpstreamThatTakesNothingBrakesTheClientAndIs504) {
+  TlsWorld world;
+  world.upstream.reads = false;
+  auto [client, upstream] = world.exchange(post_head(4'000'000) + std::string(4'000'000, 'x'));
+  world.run_for(minutes(9));
+  EXPECT_FALSE(client.all_sent());
+  EXPECT_EQ(client.got, "");
+  ASSERT_TRUE(world.run_while_not([&] { return !client.got.empty(); }, minutes(3)));
+  EXPECT_EQ(client.status(), 504);
+  EXPECT_LE(client.first_byte - world.asked,
+            world.limits().upstream_timeout + world.period() + Ms{50});
+  EXPECT_EQ(world.count(Counter::swept_receiving), 0U);
+}
+
+TEST(TlsTurns, AResponseThatNobodyTakesIsGivenUpWhenItsLingerEnds) {
+  TlsWorld world;
+  Party& client = world.ask("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  client.reads = false;
+  world.run_for(10 * kLatency);
+  ASSERT_EQ(world.upstream.count(), 1U);
+  world.upstream.at(0).send("HTTP/1.1 200 OK\r\nContent-Length: 150000\r\n\r\n" +
+                            std::string(150'000, 'x'));
+  world.settle();
+  world.upstream.at(0).close();
+  ASSERT_TRUE(world.run_while_not([&] { return world.gateway->session_count() == 0; }, minutes(5)));
+  EXPECT_EQ(world.count(Counter::swept_closing), 1U);
+  world.run_for(tls::kFinishTime + Ms{10});
+  EXPECT_EQ(world.network.host(kGate).descriptors, 1U);  // the listener's
+}
+
 // --- clients that leave
 
 TEST(TlsLeaving, CloseNotifyEndsTheAttemptInTheSameTurnWhateverHalfCloseSays) {
@@ -253,6 +312,29 @@ TEST(TlsLeaving, AlsoWhileTheUpstreamsHandshakeIsUnderWay) {
   EXPECT_TRUE(world.upstream.at(0).saw_reset());
   EXPECT_EQ(world.upstream.at(0).was_reset - left, kSameTurn);
   EXPECT_EQ(world.gateway->session_count(), 0U);
+}
+
+TEST(TlsLeaving, AlsoWhileAnUploadIsPausedByItsUpstream) {
+  for (const int how : {0, 1, 2}) {
+    TlsWorld world;
+    world.upstream.reads = false;
+    // As much as its FIN can come behind, and more than the upstream has room for.
+    auto [client, upstream] = world.exchange(post_head(4'000'000) + std::string(250'000, 'x'));
+    world.run_for(seconds(5));
+    const io::SimEnd& end = world.network.end(tls_of(client).below().socket());
+    ASSERT_TRUE(client.all_sent());
+    ASSERT_EQ(end.unacknowledged(), 0U);
+    world.gateway->tell_waiting();
+    ASSERT_EQ(lines_with(world, "\"phase\":\"serving\"").size(), 1U);  // it is paused
+    const Time left = world.now();
+    if (how == 0) client.reset();
+    if (how == 1) tls_of(client).close_below();
+    if (how == 2) client.close();
+    world.run_for(kSameTurn);
+    EXPECT_TRUE(upstream.saw_reset()) << how;
+    EXPECT_EQ(upstream.was_reset - left, kSameTurn) << how;
+    EXPECT_EQ(world.gateway->session_count(), 0U) << how;
+  }
 }
 
 TEST(TlsLeaving, AClientMayLeaveInTheMiddleOfItsHandshake) {

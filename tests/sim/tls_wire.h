@@ -85,7 +85,8 @@ class TlsWire final : public Wire {
   bool peer_finished() override { return peer_->peer_finished(); }
   // In records of at most record_bytes.
   std::size_t send(std::string_view bytes) override {
-    if (!open() || !broken_.empty() || !unsent_.empty()) return 0;
+    const bool full = !unsent_.empty() || BIO_pending(out_) >= static_cast<int>(kMostAtOnce);
+    if (full || !open() || !broken_.empty()) return 0;
     const std::size_t size = std::min(bytes.size(), kMostAtOnce);
     for (std::size_t at = 0; at < size; at += record_bytes) {
       const std::string_view record = bytes.substr(at, std::min(record_bytes, size - at));

@@ -60,6 +60,7 @@ class TlsWire(Wire):
         self.shaken = False
         self.refusal = None
         self.tcp_end = None  # as `end`, of the connection below
+        self._cut = False
         self._on_shaken = on_open
 
     # --- what asyncio calls
@@ -106,7 +107,7 @@ class TlsWire(Wire):
 
     def _flush(self):
         data = self._outgoing.read()
-        if data and not self.lost and not self.transport.is_closing():
+        if data and not self.lost and not self._cut and not self.transport.is_closing():
             self.transport.write(data)
 
     # --- for cases
@@ -121,16 +122,16 @@ class TlsWire(Wire):
         return self.why()
 
     def why(self):
-        return self.refusal.reason if self.refusal else self.end
+        return (self.refusal.reason or str(self.refusal)) if self.refusal else self.end
 
     def send(self, data):
         if data and not self.lost:
             self.tls.write(data)
             self._flush()
 
-    def send_raw(self, data):
-        """Behind the back of TLS."""
-        super().send(data)
+    def fin(self):
+        self._cut = True
+        super().fin()
 
     def close_notify(self):
         try:
