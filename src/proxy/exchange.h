@@ -170,6 +170,7 @@ class Exchange {
   void take_response_body(Bytes bytes);
   void response_broken(ErrorKind kind);
   void attempt_lost(Error error);
+  void tell_tls_failure();
   void upstream_ended(io::Take::Kind how, int os_error);
   bool is_stale_timeout() const;
   void try_end_response();

@@ -36,8 +36,9 @@ constexpr std::array kEvents{
         "got."},
     LogEvent{
         "upstream_tls_failed", kWarning, "upstream endpoint detail",
-        "The TLS handshake with an upstream failed; the sentence names the certificate, the name, "
-        "the version or the alert. Nothing was sent.",
+        "The TLS handshake with an upstream failed, and nothing was sent; or TLS failed behind it "
+        "(in TLS 1.3 our certificate is refused so late). The sentence names the certificate, the "
+        "name, the version or the alert.",
         "`upstream.tls.ca`, `upstream.tls.serverName`, `upstream.tls.minVersion`",
         "Correct what it names; docs/operating.md has the sentences."},
     LogEvent{

@@ -1,5 +1,6 @@
 // The response's way: upstream → client.
 #include <algorithm>
+#include <cerrno>
 
 #include "http/parser.h"
 #include "proxy/exchange.h"
@@ -184,6 +185,16 @@ void Exchange::attempt_lost(Error error) {
   session_->fail(error.kind, Event::upstream_lost, error.os_error);
 }
 
+// Behind the handshake. In TLS 1.3 an upstream refuses our certificate, or misses it, only here.
+void Exchange::tell_tls_failure() {
+  const std::string why = connection_->stream().failure_text();
+  if (why.empty()) return;
+  context_.log.line(now(), LogLevel::warning, "upstream_tls_failed")
+      .text("upstream", decision_.upstream->name)
+      .text("endpoint", record.endpoint.to_string())
+      .text("detail", why);
+}
+
 void Exchange::response_broken(ErrorKind kind) { attempt_lost({kind, 0}); }
 
 void Exchange::upstream_ended(io::Take::Kind how, int os_error) {
@@ -196,6 +207,7 @@ void Exchange::upstream_ended(io::Take::Kind how, int os_error) {
     }
     return;
   }
+  if (os_error == EPROTO) tell_tls_failure();
   attempt_lost({ErrorKind::connection_terminated, os_error});
 }
 

@@ -106,6 +106,8 @@ def main():
     if not (arguments.tsan or arguments.no_kit or arguments.only):
         import kit
         kit.run(binary, tally)
+        if not arguments.backend:  # once is enough
+            kit.run(binary, tally, tls=True, only=kit.QUICK_OVER_TLS)
     if tally.skipped:
         print(f"{tally.skipped} skipped, each with its reason above")
     print(f"{tally.passed} passed, {tally.failed} failed")

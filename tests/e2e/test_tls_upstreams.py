@@ -166,6 +166,23 @@ async def a_client_certificate_that_an_upstream_does_not_want_is_told(t):
 
 
 @case
+async def a_client_certificate_that_is_refused_behind_the_handshake_is_told_too(t):
+    trusted, other = await authority(t.directory), await authority(t.directory, "other")
+    own, mine = await trusted.issue("server"), await other.issue("mine")
+    upstream = await t.tls_answering(server_context(own, clients=trusted, versions=("1.3", "1.3")))
+    rows = [({}, "the upstream wants a client certificate (certificate_required alert)"),
+            (mine.paths, "the upstream does not accept our certificate (unknown_ca alert)")]
+    for tls, words in rows:
+        gateway = await t.gateway("http://unused", upstreams=upstreams(upstream, trusted, tls=tls))
+        response = await t.ask(gateway, POST)
+        error_of(response, 502, "connection_terminated")
+        check(response.get("x-should-retry") == "false", f"{response}")
+        check(await gateway.until(lambda: failures(gateway)), f"{gateway.log}")
+        check([line["detail"] for line in failures(gateway)] == [words], f"not {words}: {failures(gateway)}")
+    check(not upstream.requests, f"{upstream.requests}")
+
+
+@case
 async def a_client_certificate_is_shown_and_the_name_is_asked_for(t):
     trusted = await authority(t.directory)
     asked = []

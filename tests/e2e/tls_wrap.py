@@ -8,6 +8,7 @@ becomes a FIN, and a cut a reset. What the kernels' buffers hold is held twice, 
 
 import asyncio
 import contextlib
+import resource
 import sys
 from pathlib import Path
 
@@ -106,6 +107,8 @@ def main():
         print(__doc__)
         return 2
     host, port = sys.argv[1].rsplit(":", 1)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve((host, int(port)), client_context(Trusted(sys.argv[2]))))
     return 0
