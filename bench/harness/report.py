@@ -8,7 +8,7 @@ from .words import ABOUT, CASES, NOTES
 
 _NAMES = {"get": "GET, kept alive on both sides", "post": "POST, a new upstream connection each",
           "sse": "Event streams", "idle": "Idle clients", "fresh": "A new client connection for each request",
-          "bulk": "Large bodies", "latency": "Latency at a fixed rate", "counted": "Counted, not timed",
+          "bulk": "Large bodies", "tls": "Inside TLS", "latency": "Latency at a fixed rate", "counted": "Counted, not timed",
           "micro": "The parts"}
 
 

@@ -38,6 +38,9 @@ CASES = {
     "latency": "Open loop at two fifths of what nginx can do on one core here: once with all on one core, once with all cores for "
                "everybody, because pinning flatters whoever batches. Delivered: answers ÷ requests that were due. {more_rounds} rounds "
                "of {key_s:g} s.",
+    "tls": "TLS 1.3 to clients, a P-256 certificate, the upstream in the clear; the load is OpenSSL too and shares the core, so that "
+           "ratios are those of CPU in the gateway. Then a connection for each GET: full handshakes, and resumed ones (every "
+           "resumption is checked by the load). {rounds} rounds of {key_s:g} s.",
     "counted": "Under valgrind, with {requests} and with twice as many requests: the difference is what a request costs, in user space. "
                "Allocations are calls of malloc and of operator new. io_uring is unknown to valgrind.",
     "micro": "Google Benchmark, medians of CPU time on one core; other parsers read the same bytes. Boost.Beast keeps copies of the "
