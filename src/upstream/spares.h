@@ -1,5 +1,5 @@
 // Connections to an endpoint that are made, TLS and all, before a request needs one: what an unsafe
-// request pays for a connection of its own, it does not wait for (docs/decisions/0008).
+// request pays for a connection of its own, it does not wait for (docs/decisions/0009).
 #pragma once
 
 #include <cstddef>
