@@ -22,7 +22,8 @@ def _rows(outcome, case, **variant):
 
 
 def _kind(outcome, name):
-    return outcome["peers"].get(name, {}).get("kind", "peer")
+    kind = outcome["peers"].get(name, {}).get("kind", "peer")
+    return "peer" if kind == "way" else kind
 
 
 def _cpu_per_get(outcome):

@@ -12,6 +12,7 @@ from pathlib import Path
 from . import machine, micro, processes, report, show
 from .cases import Run
 from .cases.counted import counted
+from .cases.h2 import h2
 from .cases.http import bulk, fresh, get, latency, post
 from .cases.idle import idle
 from .cases.streams import streams
@@ -31,6 +32,7 @@ CASES = {
     "fresh": (fresh, "a new client connection for each request"),
     "bulk": (bulk, "1 GB down and up"),
     "tls": (tls, "TLS to clients: GET, full and resumed handshakes"),
+    "h2": (h2, "HTTP/2: GET on either side, POST over a shared upstream connection, connections for 10 000 POSTs"),
     "latency": (latency, "latency at a fixed rate, on one core and on all"),
     "counted": (counted, "instructions and allocations per GET, under valgrind"),
     "micro": (micro.micro, "microbenchmarks of the parts (not with --quick unless named)"),

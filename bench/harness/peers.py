@@ -26,6 +26,8 @@ class Job:
     reuse: bool = True  # False: a new upstream connection for each request
     log: bool = False  # a line per exchange, to a file
     tls: Path | None = None  # towards clients: a certificate and its key
+    h2: bool = False  # clients speak HTTP/2, without TLS from the first byte
+    upstream_h2: int = 0  # the port of the same upstream in HTTP/2 without TLS, for whoever speaks it; 0: none
     single: bool = False  # one process without a supervisor, for counting instructions
 
 
@@ -42,7 +44,7 @@ class Start:
 class Peer:
     name: str
     start: callable
-    kind: str = "peer"  # peer, ours, floor
+    kind: str = "peer"  # peer, ours, floor; way: a peer in another way, for the cases that name it
     version: str | None = None
 
 
@@ -71,13 +73,13 @@ http {{
   keepalive_timeout 300s; keepalive_requests 100000000; client_max_body_size 0;
   upstream up {{ server 127.0.0.1:{job.upstream}; {keepalive} }}
   server {{
-    listen 127.0.0.1:{port} backlog=4096{" ssl" if job.tls else ""};
+    listen 127.0.0.1:{port} backlog=4096{" ssl" if job.tls else ""}{" http2" if job.h2 else ""};
     {tls}
     location / {{
       proxy_pass http://up; proxy_http_version 1.1;
       proxy_set_header Connection "{"" if job.reuse else "close"}";
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_read_timeout 600s; proxy_max_temp_file_size 0; proxy_request_buffering off;
+      proxy_read_timeout 600s; proxy_max_temp_file_size 0; proxy_request_buffering off; proxy_next_upstream off;
       {"proxy_buffering off;" if job.stream else ""}
     }}
   }}
@@ -86,10 +88,12 @@ http {{
     return Start(["nginx", "-e", f"{directory}/nginx.log", "-c", path], port)
 
 
-def _haproxy(job, option):
+def _haproxy(job, option="", server=""):
     port = free_port()
+    tls = f"ssl crt {job.tls} ssl-min-ver TLSv1.2" if job.tls else ""
+    h2 = ("alpn h2" if job.tls else "proto h2") if job.h2 else ""
     log = ("log stdout format raw local0", "log global\n  option httplog") if job.log else ("", "")
-    path = _write(job, f"haproxy{'-no-delay' if option else ''}.cfg", f"""
+    path = _write(job, "haproxy.cfg", f"""
 global
   nbthread 1
   no strict-limits
@@ -103,23 +107,28 @@ defaults
   {log[1]}
   {option}
 frontend clients
-  bind 127.0.0.1:{port} backlog 4096{f" ssl crt {job.tls} ssl-min-ver TLSv1.2" if job.tls else ""}
+  bind 127.0.0.1:{port} backlog 4096 {tls} {h2}
   default_backend upstream
 backend upstream
   http-reuse {"always" if job.reuse else "never"}
   {"" if job.reuse else "option http-server-close"}
   option forwardfor
-  server one 127.0.0.1:{job.upstream} pool-max-conn 512
+  server one {server or f"127.0.0.1:{job.upstream}"} pool-max-conn 512
 """)
     return Start(["haproxy", "-db", "-f", path], port, out=job.directory / "haproxy.access" if job.log else None)
 
 
 def haproxy(job):
-    return _haproxy(job, "")
+    return _haproxy(job)
 
 
 def haproxy_no_delay(job):
-    return _haproxy(job, "option http-no-delay")
+    return _haproxy(job, option="option http-no-delay")
+
+
+def haproxy_h2(job):
+    """HTTP/2 to the upstream."""
+    return _haproxy(job, server=f"127.0.0.1:{job.upstream_h2} proto h2")
 
 
 def caddy(job):
@@ -191,7 +200,7 @@ class Hushgate:
 
     def __call__(self, job):
         silent = ["--set", "log.access=false"] if self.can_silence and not job.log else []
-        if job.tls:
+        if job.tls or job.upstream_h2:
             return self._with_file(job)
         return Start([self.binary, "serve", "--listen", "127.0.0.1:0", "--workers", "1", "--backend", self.backend,
                       "--upstream", f"http://127.0.0.1:{job.upstream}",
@@ -200,10 +209,13 @@ class Hushgate:
 
     def _with_file(self, job):
         certificate = {"certificate": str(job.tls), "key": str(job.tls)}
+        tls = {"tls": {"certificates": [certificate]}} if job.tls else {}
+        upstream = {"url": f"http://127.0.0.1:{job.upstream_h2}", "protocol": "h2c"} if job.upstream_h2 else \
+            f"http://127.0.0.1:{job.upstream}"
         path = _write(job, "hushgate.json", json.dumps({
-            "listen": [{"address": "127.0.0.1:0", "tls": {"certificates": [certificate]}}], "workers": 1,
+            "listen": [{"address": "127.0.0.1:0", **tls}], "workers": 1,
             "io": {"backend": self.backend}, "log": {"access": job.log},
-            "upstreams": {"upstream": f"http://127.0.0.1:{job.upstream}"},
+            "upstreams": {"upstream": upstream},
             "routes": [{"path": "/", "upstream": "upstream"}],
             "limits": {"maxConnections": job.connections + 100}}))
         return Start([self.binary, "serve", "-c", path], err=job.directory / f"hushgate-{self.backend}.log")
@@ -225,7 +237,8 @@ def peers_of(binary, programs, backends, can_silence):
     add("nginx", nginx, "peer", version(["nginx", "-v"], r"nginx/([\d.]+)"))
     haproxy_version = version(["haproxy", "-v"], r"version ([\d.]+)")
     add("HAProxy", haproxy, "peer", haproxy_version)
-    add("HAProxy no-delay", haproxy_no_delay, "peer", haproxy_version)
+    add("HAProxy no-delay", haproxy_no_delay, "way", haproxy_version)
+    add("HAProxy h2", haproxy_h2, "way", haproxy_version)
     add("Caddy", caddy, "peer", version(["caddy", "version"], r"v?(\d[\d.]+)"))
     add("H2O", h2o, "peer", version(["h2o", "--version"], r"version ([\d.]+)"))
     add("Node", node, "peer", version(["node", "--version"], r"v([\d.]+)"))

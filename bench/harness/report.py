@@ -8,8 +8,8 @@ from .words import ABOUT, CASES, NOTES
 
 _NAMES = {"get": "GET, kept alive on both sides", "post": "POST, a new upstream connection each",
           "sse": "Event streams", "idle": "Idle clients", "fresh": "A new client connection for each request",
-          "bulk": "Large bodies", "tls": "Inside TLS", "latency": "Latency at a fixed rate", "counted": "Counted, not timed",
-          "micro": "The parts"}
+          "bulk": "Large bodies", "tls": "Inside TLS", "h2": "HTTP/2", "latency": "Latency at a fixed rate",
+          "counted": "Counted, not timed", "micro": "The parts"}
 
 
 def write(outcome, docs):
@@ -38,7 +38,7 @@ def _head(outcome):
     machine, profile = outcome["machine"], outcome["profile"]
     kind = "virtual machine" if machine["virtual"] else "machine"
     peers = ", ".join(f"{name} {peer['version']}" for name, peer in outcome["peers"].items()
-                      if peer["kind"] == "peer" and name != "HAProxy no-delay")
+                      if peer["kind"] == "peer")
     ours = next((peer["version"] for peer in outcome["peers"].values() if peer["kind"] == "ours"), "?")
     quick = "" if profile["name"] == "full" else \
         "\n\n**This was a quick look (`--quick`): few and short rounds. Its figures are rough.**"

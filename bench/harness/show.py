@@ -8,6 +8,7 @@ COLUMNS = {
     "post": ("cpu_us", "user_us", "system_us", "per_s", "p50_us", "p99_us", "p999_us"),
     "fresh": ("cpu_us", "user_us", "system_us", "per_s", "p50_us", "p99_us", "p999_us"),
     "tls": ("cpu_us", "user_us", "system_us", "per_s", "p50_us", "p99_us", "p999_us"),
+    "h2": ("opened", "cpu_us", "user_us", "system_us", "per_s", "mean_us", "p50_us", "p99_us"),
     "sse": ("cpu_us", "user_us", "system_us", "p50_us", "p99_us", "p999_us", "kept_up", "bytes_per_stream"),
     "idle": ("slope_bytes", "total_bytes", "rest_bytes", "cpu_us_per_s"),
     "bulk": ("cpu_s_per_gb", "gb_per_s"),
@@ -20,7 +21,7 @@ HEADINGS = {
     "p50_us": "p50 µs", "p99_us": "p99 µs", "p999_us": "p99.9 µs", "kept_up": "delivered",
     "bytes_per_stream": "B/stream", "slope_bytes": "B/connection, slope", "total_bytes": "B/connection, all",
     "rest_bytes": "at rest", "cpu_us_per_s": "idle CPU µs/s", "gb_per_s": "GB/s", "instructions": "instructions",
-    "allocations": "allocations", "ns": "ns", "ns_per_byte": "ns/B",
+    "allocations": "allocations", "ns": "ns", "ns_per_byte": "ns/B", "mean_us": "mean µs", "opened": "connections",
 }
 
 

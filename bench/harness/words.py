@@ -41,6 +41,12 @@ CASES = {
     "tls": "TLS 1.3 to clients, a P-256 certificate, the upstream in the clear; the load is OpenSSL too and shares the core, so that "
            "ratios are those of CPU in the gateway. Then a connection for each GET: full handshakes, and resumed ones (every "
            "resumption is checked by the load). {rounds} rounds of {key_s:g} s.",
+    "h2": "The load is h2load: 4 connections with 16 streams each, answers of 90 bytes, in turns over TLS 1.3 and, with prior "
+          "knowledge, in the clear. To HTTP/2 upstreams: HAProxy (`proto h2`), since nginx has none but gRPC's way; to HTTP/1.1: "
+          "nginx and HAProxy with their keep-alive pools. CPU is read when h2load says that it begins to count, and when it says "
+          "that it ends. POST: 200 bytes from 64 clients of HTTP/1.1; hushgate sends them over its shared connection, HAProxy "
+          "(`HAProxy h2`) too, nginx and HAProxy also from their pools, where a POST meets what others have left. Then the upstream "
+          "counts how many connections 10 000 of them took. {rounds} rounds of {key_s:g} s.",
     "counted": "Under valgrind, with {requests} and with twice as many requests: the difference is what a request costs, in user space. "
                "Allocations are calls of malloc and of operator new. io_uring is unknown to valgrind.",
     "micro": "Google Benchmark, medians of CPU time on one core; other parsers read the same bytes. Boost.Beast keeps copies of the "

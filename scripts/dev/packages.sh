@@ -3,14 +3,15 @@
 packages_of() {
   case "$1" in
     build) echo clang-19 lld-19 llvm-19 libclang-rt-19-dev libstdc++-12-dev cmake ninja-build \
-      libfmt-dev libspdlog-dev rapidjson-dev libcli11-dev liburing-dev libssl-dev ;;
+      libfmt-dev libspdlog-dev rapidjson-dev libcli11-dev liburing-dev libssl-dev libnghttp2-dev ;;
     unit) echo libgtest-dev libgmock-dev libboost-dev ;;
     tidy) echo python3 clang-format-19 ;;
     deep) echo clang-tidy-19 ;;
-    test) echo python3 python3-jsonschema nodejs curl netcat-openbsd iproute2 procps openssl ;;
+    test) echo python3 python3-jsonschema python3-hpack python3-grpcio nodejs curl netcat-openbsd iproute2 procps openssl \
+      nginx haproxy nghttp2-client nghttp2-proxy ;;
     demo) echo curl ;;
     mutants) echo python3 patch rsync ;;
-    bench) echo python3 nginx haproxy caddy h2o nodejs valgrind libbenchmark-dev libboost-dev libhttp-parser-dev ;;
+    bench) echo python3 nginx haproxy caddy h2o nghttp2-client nodejs valgrind libbenchmark-dev libboost-dev libhttp-parser-dev ;;
     package) echo binutils dpkg-dev git ;;
     package_test) echo lintian groff debootstrap systemd-container ;;
     *) return 1 ;;

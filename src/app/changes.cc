@@ -110,10 +110,12 @@ std::string certificates_of(const std::vector<ServerCertificate>& certificates) 
 
 void add_tls(Differences& all, const Config& before, const Config& after) {
   for (const Pair& pair : pairs(before.listen, after.listen)) {
+    const std::string listen = "listen[" + before.listen[pair.before].text + "].";
+    all.add_fields(before.listen[pair.before], after.listen[pair.after], "listen[].", listen);
     const auto& old_tls = before.listen[pair.before].tls;
     const auto& new_tls = after.listen[pair.after].tls;
     if (!old_tls && !new_tls) continue;
-    const std::string key = "listen[" + before.listen[pair.before].text + "].tls";
+    const std::string key = listen + "tls";
     const std::string was = old_tls ? certificates_of(old_tls->certificates) : std::string();
     const std::string is = new_tls ? certificates_of(new_tls->certificates) : std::string();
     if (!old_tls || !new_tls) {
@@ -220,7 +222,10 @@ bool needs_restart(const Change& change) {
 Config without_restart(const Config& running, Config wanted) {
   std::vector<ListenAddress> listen = running.listen;
   const std::vector<Pair> staying = pairs(running.listen, wanted.listen);
-  for (const Pair& pair : staying) listen[pair.before].tls = wanted.listen[pair.after].tls;
+  for (const Pair& pair : staying) {
+    listen[pair.before].tls = wanted.listen[pair.after].tls;
+    listen[pair.before].http2 = wanted.listen[pair.after].http2;
+  }
   wanted.listen = std::move(listen);
   wanted.admin = running.admin;
   wanted.workers = running.workers;

@@ -122,6 +122,16 @@ TEST(Changes, ListenersKeepTheirAddressesAndTakeTheTlsThatIsWanted) {
               ElementsAre(Change{"listen[:1].tls", R"(["/d" with "/d"])", ""}));
 }
 
+TEST(Changes, WhetherAListenerSpeaksHttp2IsTakenByAReload) {
+  const config::Config running = load(R"({"listen": ":1", "upstreams": {"a": "http://a"}})");
+  const config::Config wanted = load(R"({"listen": {"address": ":1", "http2": false},
+                                         "upstreams": {"a": "http://a"}})");
+  const auto all = changes(running, wanted);
+  EXPECT_THAT(all, ElementsAre(Change{"listen[:1].http2", "true", "false"}));
+  EXPECT_FALSE(needs_restart(all.front()));
+  EXPECT_EQ(without_restart(running, wanted), wanted);
+}
+
 TEST(Changes, ListenersWhosePortTheKernelChoosesArePairedInTheirOrder) {
   const auto with = [](const char* first, const char* second) {
     const auto one = [](const char* file) {

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/limits.h"
+#include "h2/client_link.h"
 #include "http/head.h"
 #include "http/parser.h"
 #include "http/scanner.h"
@@ -28,7 +29,7 @@ std::string request_of(const config::Upstream& upstream) {
          "\r\nUser-Agent: hushgate-check\r\nAccept: */*\r\n\r\n";
 }
 
-class Probe final : public io::Runnable {
+class Probe final : public io::Runnable, public h2::ClientLink::Handler {
  public:
   Probe(io::Loop& loop, upstream::NameSource& names, const config::Upstream& upstream,
         tls::Scratch& scratch, tls::ClientContext::Pointer tls, const Limits& limits, Ms wait)
@@ -47,6 +48,7 @@ class Probe final : public io::Runnable {
   const Probed& probed() const { return probed_; }
 
   void run() override;
+  void link_changed(h2::ClientLink&) override { run(); }
 
  private:
   enum class State : std::uint8_t {
@@ -54,8 +56,9 @@ class Probe final : public io::Runnable {
     resolving,   // name_wait_ may be linked
     connecting,  // attempts_ runs parallel to probed_.tried; null: it has ended
     handshake,   // of TLS, on stream_
-    asking,      // the request is on its way, received_ holds what has come of the response
-    watching,    // the response is here, since_ is when
+    asking,      // the request is on its way, received_ holds what has come of the response. Over
+                 // HTTP/2 stream_ is a leg of link_
+    watching,    // the response is here, since_ is when. Over HTTP/2 only link_ is left
     ended,       // probed_ is complete; nothing is open
   };
 
@@ -77,11 +80,14 @@ class Probe final : public io::Runnable {
   void choose();
   void step_handshake();
   void ask();
+  void begin_http2();
+  void hang_up(int os_error);
   void step_asking();
   void send();
   bool read_head();
   void head_complete(const http::ResponseHead& head, std::size_t surplus_bytes);
   void step_watching();
+  bool watch_stream();
 
   io::Loop& loop_;
   tls::Scratch& scratch_;
@@ -96,6 +102,7 @@ class Probe final : public io::Runnable {
   Time due_{};    // the alarm's
   Time since_{};  // when the state began
   std::vector<io::StreamPtr> attempts_;
+  std::unique_ptr<h2::ClientLink> link_;
   io::StreamPtr stream_;
   std::string unsent_;
   http::HeadScanner scanner_;
@@ -114,6 +121,7 @@ void Probe::end(ProbeEnd how) {
   alarm_.cancel();
   attempts_.clear();
   stream_.reset();
+  link_.reset();
   probed_.end = how;
   state_ = State::ended;
 }
@@ -218,11 +226,27 @@ void Probe::step_handshake() {
     return end(ProbeEnd::tls_failed);
   }
   probed_.tls_time = loop_.now() - since_;
+  probed_.http2 = static_cast<const tls::Stream&>(*stream_).alpn() == "h2";
+  if (upstream_.protocol == config::Protocol::http2 && !probed_.http2) {
+    probed_.why = "it did not choose h2 (ALPN), and its protocol is \"http2\"";
+    return end(ProbeEnd::tls_failed);
+  }
   ask();
+}
+
+void Probe::begin_http2() {
+  link_ = std::make_unique<h2::ClientLink>(
+      loop_, *this, std::move(stream_),
+      h2::LinkSettings{.stream_window_bytes = limits_.max_buffered_bytes,
+                       .max_head_bytes = limits_.max_header_bytes});
+  stream_ = link_->open();
+  stream_->set_owner(this);
 }
 
 void Probe::ask() {
   enter(State::asking, wait_);
+  if (upstream_.protocol == config::Protocol::h2c) probed_.http2 = true;
+  if (probed_.http2) begin_http2();
   unsent_ = request_of(upstream_);
   step_asking();
 }
@@ -247,12 +271,18 @@ void Probe::step_asking() {
       case io::Take::Kind::nothing:
         if (out_of_time()) end(ProbeEnd::silent);
         return;
-      case io::Take::Kind::failed:
-        probed_.error = {.kind = ErrorKind::connection_terminated, .os_error = take.os_error};
-        return end(ProbeEnd::hung_up);
-      case io::Take::Kind::fin: return end(ProbeEnd::hung_up);
+      case io::Take::Kind::failed: return hang_up(take.os_error);
+      case io::Take::Kind::fin: return hang_up(0);
     }
   }
+}
+
+void Probe::hang_up(int os_error) {
+  if (link_ && !link_->settings_seen()) return end(ProbeEnd::not_http);
+  if (os_error != 0) {
+    probed_.error = {.kind = ErrorKind::connection_terminated, .os_error = os_error};
+  }
+  end(ProbeEnd::hung_up);
 }
 
 // Returns whether the final response's head is still to come. The scanner bounds what is held.
@@ -284,21 +314,25 @@ void Probe::head_complete(const http::ResponseHead& head, std::size_t surplus_by
   if (closes) return end(ProbeEnd::closes_each);
   if (surplus_bytes > 0) return end(ProbeEnd::spoke);
   enter(State::watching, wait_);
+  if (link_) io::close(std::move(stream_), io::CloseHow::fin);
   loop_.ready(*this);  // what follows may have come already
 }
 
 void Probe::step_watching() {
-  const io::Take::Kind kind = stream_->take().kind;
-  switch (kind) {
-    case io::Take::Kind::data: return end(ProbeEnd::spoke);
-    case io::Take::Kind::nothing:
-      if (out_of_time()) end(ProbeEnd::kept_open);
-      return;
-    case io::Take::Kind::fin:
-    case io::Take::Kind::failed:
-      probed_.idle = loop_.now() - since_;
-      return end(ProbeEnd::closed_idle);
+  const bool open = link_ ? link_->state() == h2::Link::State::open : watch_stream();
+  if (state_ != State::watching) return;
+  if (!open) {
+    probed_.idle = loop_.now() - since_;
+    return end(ProbeEnd::closed_idle);
   }
+  if (out_of_time()) end(ProbeEnd::kept_open);
+}
+
+// Whether it is still open.
+bool Probe::watch_stream() {
+  const io::Take::Kind kind = stream_->take().kind;
+  if (kind == io::Take::Kind::data) end(ProbeEnd::spoke);
+  return kind == io::Take::Kind::nothing;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // `hushgate check --probe`: what the upstreams do. Each is resolved, connected to, asked once with
-// HEAD (which acts on nothing), and then watched on the idle connection until it closes it.
+// HEAD (which acts on nothing), over HTTP/2 where requests would be, and then watched on the idle
+// connection until it closes it.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,10 @@ enum class ProbeEnd : std::uint8_t {
   tls_failed,   // the TLS handshake did not end well within limits.connectTimeoutMs; `why`
   silent,       // no whole response head within the probe's wait
   hung_up,      // the connection ended before a whole response head; `error` has the errno, if any
-  not_http,     // what came is no HTTP response
+  not_http,     // what came is no HTTP response, or with `http2` no HTTP/2
   closes_each,  // it answered, and said that it closes the connection behind it
   spoke,        // bytes came behind its answer to HEAD, which has no body
-  closed_idle,  // it answered, and closed the idle connection `idle` later
+  closed_idle,  // it answered, and closed the idle connection (HTTP/2: or said GOAWAY) `idle` later
   kept_open,    // it answered, and the connection was still open after the probe's wait
 };
 
@@ -45,6 +46,7 @@ struct Probed {
   Duration connect_time{};
   Duration tls_time{};     // of the handshake behind it; zero: no TLS
   std::string why{};       // of tls_failed
+  bool http2 = false;      // it was asked so
   Duration answer_time{};  // from the request to the end of the response's head
   std::uint16_t status = 0;
   std::optional<std::uint32_t> keep_alive_s{};  // its Keep-Alive: timeout=N

@@ -14,6 +14,7 @@
 #include "app/check_report.h"
 #include "io/sim.h"
 #include "io/sim_peer.h"
+#include "upstream/testing_http2.h"
 
 namespace hushgate::app {
 namespace {
@@ -162,6 +163,32 @@ TEST_F(CheckProbe, OneThatClosesBehindEachResponseHasNothingToPool) {
   const Probed probed = probe_one();
   EXPECT_EQ(probed.end, ProbeEnd::closed_idle);
   EXPECT_THAT(told(probed).back(), HasSubstr("set maxIdle to 0"));
+}
+
+TEST_F(CheckProbe, WhereHttp2IsSpokenItIsAskedSoAndItsGoawayIsTheEnd) {
+  upstream::testing::Http2Server server(network, {kServer, 80});
+  server.manners.responds = true;
+  config.upstreams[0].protocol = config::Protocol::h2c;
+  network.at(network.now() + Ms{5'000}, [&] { server.peers.at(0)->go_away(1); });
+  const Probed probed = probe_one();
+  EXPECT_EQ(probed.end, ProbeEnd::closed_idle);
+  EXPECT_TRUE(probed.http2);
+  EXPECT_EQ(probed.status, 204);
+  EXPECT_GT(probed.idle, Ms{4'900});
+  EXPECT_THAT(report(config, config.upstreams[0], probed, options).lines.front(),
+              HasSubstr("connected to 10.0.0.1:80 in 2.0 ms, HTTP/2"));
+  EXPECT_THAT(told(probed).back(), HasSubstr("it fits"));
+  config.upstreams[0].idle_timeout = Ms{5'000};
+  EXPECT_THAT(told(probed).back(), HasSubstr("the connection that requests share is closed"));
+}
+
+TEST_F(CheckProbe, OneThatIsAskedForHttp2AndSpeaksHttp1IsNotUsable) {
+  ScriptedServer server(network, {kServer, 80}, kAnswer);
+  config.upstreams[0].protocol = config::Protocol::h2c;
+  const Probed probed = probe_one();
+  EXPECT_EQ(probed.end, ProbeEnd::not_http);
+  EXPECT_FALSE(reachable(probed));
+  EXPECT_THAT(told(probed).back(), HasSubstr("set its protocol to \"http1\""));
 }
 
 TEST_F(CheckProbe, InterimResponsesAreNoAnswerAndBytesBehindItAreTold) {

@@ -103,8 +103,8 @@ class Reporter {
     if (!others.empty()) others += " (hushgate takes the address that answers)";
     const std::string tls =
         probed_.tls_time > Duration::zero() ? ", TLS in " + ms_text(probed_.tls_time) : "";
-    say(fmt::format("connected to {} in {}{}{}", probed_.address.to_string(),
-                    ms_text(probed_.connect_time), tls, others));
+    say(fmt::format("connected to {} in {}{}{}{}", probed_.address.to_string(),
+                    ms_text(probed_.connect_time), tls, probed_.http2 ? ", HTTP/2" : "", others));
     const IpPort* ip = probed_.address.ip();
     if (ip != nullptr && config::leads_to_itself(config_, *ip)) {
       say("that is where hushgate itself listens: a request sent there comes round again and is "
@@ -143,6 +143,12 @@ class Reporter {
 
   void not_http() {
     connected();
+    if (probed_.http2) {
+      return fail(
+          "it does not answer as HTTP/2 does; requests would be answered 502. Is it the right "
+          "port? "
+          "Where HTTP/1.1 is spoken there, set its protocol to \"http1\"");
+    }
     fail(
         "what it answered is no HTTP/1 response; requests would be answered 502 "
         "http_protocol_error. Is it the right port, and is TLS (then its url begins with https://) "
@@ -185,6 +191,12 @@ class Reporter {
     if (!pools()) return;
     const Ms server = whole_ms(probed_.idle);
     if (!config::pool_races(pool_idle(), server)) return say(fits());
+    if (probed_.http2) {
+      return say(
+          fmt::format("idleTimeoutMs is {}, which races with that: every so often the connection "
+                      "that requests share is closed just as one more goes out. {}",
+                      pool_idle().count(), remedy(server)));
+    }
     say(fmt::format(
         "idleTimeoutMs is {}, which races with that: every so often a pooled connection is closed "
         "just as it is wanted. No request is lost (a safe one is sent again on a new connection, "
@@ -192,8 +204,9 @@ class Reporter {
         pool_idle().count(), remedy(server)));
   }
 
-  static std::string remedy(Ms server) {
+  std::string remedy(Ms server) const {
     const Ms safe = config::safe_pool_idle(server);
+    if (safe == Ms{0} && probed_.http2) return "Have the server keep them longer";
     if (safe == Ms{0}) return "Set maxIdle to 0 for it, or have the server keep them longer";
     return fmt::format("Set its idleTimeoutMs to {}, or have the server keep them longer",
                        safe.count());
@@ -201,6 +214,7 @@ class Reporter {
 
   // Whether its connections are pooled at all; says so if not.
   bool pools() {
+    if (probed_.http2) return true;
     if (upstream_.max_idle == 0) say("maxIdle is 0: its connections are not pooled");
     const bool announces_too_little = probed_.keep_alive_s.value_or(2) < 2;
     if (announces_too_little) {

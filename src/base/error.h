@@ -48,6 +48,7 @@ enum class ErrorKind : std::uint8_t {
   connection_terminated,    // 502: EOF or reset before the response was complete
   http_protocol_error,      // 502: what it sent is no HTTP, or could be read two ways
   upstream_head_too_large,  // 502
+  request_refused,          // 503: it proved that it did not process it, and it is not sent again
   response_timeout,         // 504: silent for upstreamTimeoutMs while it owed something
 };
 

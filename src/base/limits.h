@@ -28,6 +28,7 @@ struct Limits {
   std::uint32_t max_headers = 128;            // fields of a head
   std::uint64_t max_body_bytes = 0;           // 0 = off
   std::uint32_t max_buffered_bytes = 65'536;  // per direction of an exchange
+  std::uint32_t max_streams = 128;            // open at a time on a client's HTTP/2 connection
   std::uint32_t max_connections = 0;          // client connections; 0 = 0.4 x the descriptor limit
   std::uint32_t backlog = 4'096;
   Ms grace{30'000};

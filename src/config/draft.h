@@ -87,6 +87,11 @@ void check_upstream_tls_defaults(Draft& draft);
 void settle_upstream_tls(const Value* own, const std::string& shown, std::optional<Scheme> scheme,
                          Upstream& upstream, Draft& draft);
 
+// HTTP/2 is begun in one way with TLS and in another without. Needs an upstream whose url was read;
+// `own` is its own `protocol`, or null.
+void check_protocol(const Value* own, const std::string& shown, const Upstream& upstream,
+                    Draft& draft);
+
 // A text of a key that is a file or a host, as it is kept; relative paths begin at `folder`.
 Written<std::string> stored_text(const Key& key, std::string_view text, std::string_view folder);
 

@@ -70,6 +70,7 @@ void use_only(const std::string& url, Draft& draft) {
   const auto parsed = parse_upstream_url(url, upstream);
   if (!parsed) draft.wrong(place, "the upstream", shown_url(url), parsed.error());
   settle_upstream_tls(nullptr, {}, upstream.scheme, upstream, draft);
+  if (parsed) check_protocol(nullptr, "upstream.protocol", upstream, draft);
   draft.config.upstreams = {std::move(upstream)};
   draft.places.upstreams = {place};
 }

@@ -119,8 +119,10 @@ TEST(LoadFaults, EveryKindOfValueHasItsOwnWords) {
           {R"("io": "uring")", "2:7: io is \"uring\"; it must be an object { ... }"},
           {R"("client": {"halfClose": "Auto"})",
            "2:25: client.halfClose is \"Auto\"; it must be one of \"auto\", \"cancel\", \"serve\""},
-          {R"("upstream": {"protocol": "http2", "host": "me"})",
-           "2:26: upstream.protocol is \"http2\"; it must be one of \"auto\", \"http1\"\n"
+          {R"("upstream": {"protocol": "http3", "host": "me"})",
+           "2:26: upstream.protocol is \"http3\"; it must be one of \"auto\", \"http1\", "
+           "\"http2\", "
+           "\"h2c\"\n"
            "2:43: upstream.host is \"me\"; it must be one of \"upstream\", \"client\""},
           {R"("upstream": {"maxIdle": -1, "closeWaitMs": 0})",
            "2:25: upstream.maxIdle is -1; it must be a whole number of connections from 0 to "

@@ -38,7 +38,17 @@ enum class HalfClose : std::uint8_t {
 };
 
 enum class Scheme : std::uint8_t { http, unix_socket, https };
-enum class Protocol : std::uint8_t { auto_, http1 };  // `auto` is HTTP/1.1 on every scheme
+
+// What is spoken to an upstream.
+enum class Protocol : std::uint8_t {
+  auto_,  // https: what its handshake chooses (ALPN); else HTTP/1.1
+  http1,
+  http2,  // https only: HTTP/2, or the handshake has failed
+  h2c,    // http and unix only: HTTP/2 from the first byte
+};
+
+// Whether a listener answers HTTP/2 too, besides HTTP/1.1.
+enum class Http2 : std::uint8_t { off, on };
 
 // Which Host an upstream sees.
 enum class HostPolicy : std::uint8_t {
@@ -89,6 +99,7 @@ struct ListenAddress {
   IpPort address{};    // port 0: the kernel chooses. `any`: 0.0.0.0 and the port
   ListenFamily family = ListenFamily::one;
   std::optional<ListenTls> tls{};  // none: cleartext. The admin listener never has it
+  Http2 http2 = Http2::on;         // with TLS: by ALPN; without: by its preface
 
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };

@@ -132,21 +132,27 @@ std::string tls_of(const ListenTls& tls, Comments comments) {
   return block.printed("{", "}", "      ");
 }
 
+// Whether its address alone says it all.
+bool is_plain(const ListenAddress& listen) {
+  return !listen.tls && listen.http2 == ListenAddress{}.http2;
+}
+
 // One line, unless an object is among them.
 std::string listen_of(const Config& config) {
   const auto& listen = config.listen;
-  if (std::ranges::none_of(listen, [](const ListenAddress& each) { return each.tls.has_value(); }))
+  if (std::ranges::all_of(listen, is_plain))
     return json_strings(listen, [](const ListenAddress& each) { return each.text; });
   Block block;
   Comments comments = Comments::shown;
   for (const ListenAddress& each : listen) {
-    if (!each.tls) {
+    if (is_plain(each)) {
       block.add(json_string(each.text));
       continue;
     }
     Block keys;
     keys.add(member("address", json_string(each.text)));
-    keys.add(member("tls", tls_of(*each.tls, comments)));
+    if (each.tls) keys.add(member("tls", tls_of(*each.tls, comments)));
+    add_fields("listen[].", each, comments, keys);
     block.add(keys.printed("{", "}", "    "));
     comments = Comments::hidden;
   }

@@ -23,6 +23,8 @@ std::optional<std::uint64_t> Key::default_value() const {
   if (const auto* of_upstream = std::get_if<Field<Upstream>>(&field))
     return of_upstream->get(Upstream{});
   if (const auto* of_tls = std::get_if<Field<ListenTls>>(&field)) return of_tls->get(ListenTls{});
+  if (const auto* of_listen = std::get_if<Field<ListenAddress>>(&field))
+    return of_listen->get(ListenAddress{});
   return std::nullopt;
 }
 

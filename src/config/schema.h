@@ -60,7 +60,8 @@ struct Key {
   std::span<const std::string_view> choices{};  // indexed by the enumerator
   std::string_view meaning{};                   // a sentence without its full stop
   std::variant<std::monostate, Field<Config>, Field<Upstream>, Field<Route>, Field<ListenTls>,
-               TextField<Upstream>, TextField<ListenTls>, TextField<ServerCertificate>>
+               Field<ListenAddress>, TextField<Upstream>, TextField<ListenTls>,
+               TextField<ServerCertificate>>
       field{};
   std::string_view pattern{};  // of texts: what JSON Schema asks of them; `load` asks for more
   std::string_view absent{};   // keys without a field: what holds where it is not given, in words

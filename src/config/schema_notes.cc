@@ -37,11 +37,18 @@ constexpr std::array kNotes{
          "At most 1 024. X-Forwarded-For of a trusted client is appended to, of any other it is "
          "replaced."},
     Note{"upstream", "Each of upstreams may hold the same keys; its own value wins."},
-    Note{"upstream.protocol", "Both words mean HTTP/1.1 in this version."},
+    Note{"listen[].http2",
+         "With tls it is offered by ALPN; without, a connection that begins as HTTP/2 does (prior "
+         "knowledge) is taken for it. It may change by a reload."},
+    Note{"upstream.protocol",
+         "HTTP/2 shares one connection per worker among all requests, and opens more only when the "
+         "upstream's limit of streams is reached. http2 fails where the upstream does not choose "
+         "h2; h2c needs an upstream that expects HTTP/2 from the first byte."},
     Note{"upstream.idleTimeoutMs",
          "Node closes after 5 s, gunicorn after 2 s, uvicorn after 5 s, nginx after 75 s. An "
          "upstream's Keep-Alive: timeout=N shortens it to N - 1 s; so does one that is seen to "
-         "close earlier. Only safe requests without a body use the pool."},
+         "close earlier. Only safe requests without a body use the pool. An "
+         "HTTP/2 connection without a stream is closed after it too."},
     Note{"upstream.maxIdle", "More are closed, the one that has idled longest first."},
     Note{"upstream.closeWaitMs",
          "The client does not wait for it. When it runs out the connection is reset, which leaves "
@@ -107,6 +114,9 @@ constexpr std::array kNotes{
          "The wait is random between 0 and that bound, which is at most 30 s."},
     Note{"limits.maxHeaderBytes", "An upstream's head that is larger: 502."},
     Note{"limits.maxHeaders", "Of an upstream's head: 502."},
+    Note{"limits.maxStreams",
+         "Clients are told; a stream beyond it is refused unprocessed. Each may hold "
+         "maxBufferedBytes in each direction."},
     Note{"limits.maxConnections",
          "Over all workers. Each client needs up to two descriptors. At the bound the oldest idle "
          "client is closed for a new one; if there is none, accepting pauses 100 ms and then "

@@ -12,10 +12,11 @@ constexpr std::uint64_t kMaxMs = 2'147'483'647;
 constexpr std::uint64_t kMaxCount = 2'147'483'647;
 constexpr std::uint64_t kMaxBytes = 1ULL << 53U;  // what every JSON tool holds exactly
 constexpr std::uint64_t kMaxHeadBytes = 16U << 20U;
+constexpr std::uint64_t kMaxStreams = 1'000;
 
 constexpr std::array<std::string_view, 3> kBackends{"auto", "epoll", "uring"};
 constexpr std::array<std::string_view, 3> kHalfCloses{"auto", "cancel", "serve"};
-constexpr std::array<std::string_view, 2> kProtocols{"auto", "http1"};
+constexpr std::array<std::string_view, 4> kProtocols{"auto", "http1", "http2", "h2c"};
 constexpr std::array<std::string_view, 2> kHostPolicies{"upstream", "client"};
 constexpr std::array<std::string_view, 2> kTlsVersions{"1.2", "1.3"};
 constexpr std::array<std::string_view, 3> kClientCertificates{"off", "optional", "required"};
@@ -150,6 +151,10 @@ constexpr std::array kSchema{
     file("listen[].tls.clientCa", "needed unless clientCertificates is off",
          text_in<ListenTls, &ListenTls::client_ca>,
          "a file of PEM: the authorities that clients' certificates must come from"),
+    Key{.path = "listen[].http2",
+        .kind = Kind::boolean,
+        .meaning = "whether clients may speak HTTP/2 here, besides HTTP/1.1",
+        .field = in<ListenAddress, &ListenAddress::http2>},
     of_kind(Kind::refused, "listen[].proxyProtocol",
             "the PROXY protocol of a load balancer in front"),
     at_start(text(Kind::text, "admin", kListenPattern, "no admin listener",
@@ -178,7 +183,8 @@ constexpr std::array kSchema{
 
     group("upstream", "defaults for each of upstreams"),
     choice("upstream.protocol", kProtocols, in<Upstream, &Upstream::protocol>,
-           "what is spoken to it"),
+           "what is spoken to it: auto is what an https upstream chooses, HTTP/1.1 to any other; "
+           "http2 is for https, h2c for http and unix"),
     ms("upstream.idleTimeoutMs", in<Upstream, &Upstream::idle_timeout>,
        "how long a pooled connection may idle; stay below the upstream's own timeout"),
     number(Kind::number, "upstream.maxIdle", 0, kMaxCount, "connections",
@@ -280,6 +286,8 @@ constexpr std::array kSchema{
            limit<&Limits::max_body_bytes>, "of a request; more: 413; 0: no bound"),
     at_start(bytes("limits.maxBufferedBytes", 1'024, 1U << 30U, limit<&Limits::max_buffered_bytes>,
                    "held per direction of an exchange; at the bound the sender is not read")),
+    number(Kind::number, "limits.maxStreams", 1, kMaxStreams, "streams",
+           limit<&Limits::max_streams>, "of an HTTP/2 connection of a client, at a time"),
     number(Kind::number_or_auto, "limits.maxConnections", 1, kMaxCount, "connections",
            limit<&Limits::max_connections>, "of clients; auto is 0.4 x the descriptor limit"),
     at_start(number(Kind::number, "limits.backlog", 1, kMaxCount, "connections",

@@ -58,10 +58,13 @@ void read_listen_item(const Value& item, const std::string& shown, Draft& draft)
   }
   ListenAddress* listen = nullptr;
   std::optional<ListenTls> tls;
+  ListenAddress extras;  // `http2`
   read_object(item, "listen[].", shown + '.', draft,
               [&](const Value& member, const Key& key, const std::string& name) {
                 if (key.path == "listen[].tls") {
                   tls = read_listen_tls(member, name, draft);
+                } else if (key.path == "listen[].http2") {
+                  read_field(member, key, name, extras, draft);
                 } else if (member.type == Value::Type::string) {
                   listen = add_listen(member.text, place_of(draft, member.at), name, draft);
                 } else {
@@ -69,7 +72,10 @@ void read_listen_item(const Value& item, const std::string& shown, Draft& draft)
                               "it must be " + requirement(key));
                 }
               });
-  if (listen != nullptr) listen->tls = std::move(tls);
+  if (listen != nullptr) {
+    listen->tls = std::move(tls);
+    listen->http2 = extras.http2;
+  }
   if (item.find("address") == nullptr) {
     draft.fault(place_of(draft, item.at),
                 shown + ": address is missing; add \"address\": \"127.0.0.1:8787\"");

@@ -55,6 +55,7 @@ void read_upstream(const Value& value, Draft& draft) {
     }
   }
   settle_upstream_tls(value.find("tls"), shown + ".tls", scheme, upstream, draft);
+  if (scheme) check_protocol(value.find("protocol"), shown + ".protocol", upstream, draft);
   draft.config.upstreams.push_back(std::move(upstream));
   draft.places.upstreams.push_back(place_of(draft, value.key_at));
 }
@@ -147,6 +148,22 @@ void read_routes(const Value& value, Draft& draft) {
 }
 
 }  // namespace
+
+void check_protocol(const Value* own, const std::string& shown, const Upstream& upstream,
+                    Draft& draft) {
+  const bool is_https = upstream.scheme == Scheme::https;
+  const bool fits = upstream.protocol != (is_https ? Protocol::h2c : Protocol::http2);
+  if (fits) return;
+  const Key& key = *find_key("upstream.protocol");
+  const auto of_defaults = draft.places.keys.find(key.path);
+  const Place place = own != nullptr                           ? place_of(draft, own->at)
+                      : of_defaults != draft.places.keys.end() ? of_defaults->second
+                                                               : draft.places.whole;
+  draft.wrong(place, shown, shown_value(key, static_cast<std::uint64_t>(upstream.protocol)),
+              "but url is " + shown_url(upstream.url) +
+                  (is_https ? ", where TLS comes first; \"http2\" is HTTP/2 behind TLS"
+                            : ", which has no TLS; \"h2c\" is HTTP/2 without it"));
+}
 
 void read_structure(const Value& root, Draft& draft) {
   if (const Value* upstreams = root.find("upstreams")) read_upstreams(*upstreams, draft);

@@ -22,6 +22,14 @@ void HeadWriter::put_joined(std::string_view name_and_colon, const FieldList& fi
   if (!first) put("\r\n");
 }
 
+void HeadWriter::put_via(const FieldList& fields, Version head_version,
+                         std::string_view via_version, std::string_view token) {
+  if (via_version == "2") return put_joined("Via: ", fields, FieldId::via, "2 ", token);
+  HG_ASSERT(via_version.empty());
+  put_joined("Via: ", fields, FieldId::via, head_version == Version::http10 ? "1.0 " : "1.1 ",
+             token);
+}
+
 void HeadWriter::put_framing(const Framing& framing) {
   if (framing.kind == FramingKind::length) {
     put("Content-Length: ");

@@ -55,6 +55,10 @@ class HeadWriter {
   void put_joined(std::string_view name_and_colon, const FieldList& fields, FieldId id,
                   std::string_view last_a, std::string_view last_b);
 
+  // Via with what it held, then the version the message came in and our name.
+  void put_via(const FieldList& fields, Version head_version, std::string_view via_version,
+               std::string_view token);
+
   // Content-Length or Transfer-Encoding, or nothing.
   void put_framing(const Framing& framing);
 

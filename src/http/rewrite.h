@@ -35,6 +35,7 @@ struct RequestRewrite {
   std::string_view forwarded_proto = {};  // "http" or "https"; empty: left out
   std::string_view forwarded_host = {};   // the client's Host; empty: left out
   std::string_view via_token = {};        // our name in Via
+  std::string_view via_version = {};      // "2" there; empty: what the head says
   std::string_view request_id = {};       // X-Request-Id's value; empty: the client's is kept
   std::string_view client_subject = {};   // X-Client-Cert-Subject's value; empty: no certificate
 };
@@ -54,7 +55,8 @@ struct ResponseRewrite {
   Framing framing = {};
   ConnectionField connection = ConnectionField::none;
   std::string_view via_token = {};
-  std::string_view request_id = {};  // X-Request-Id's value if the response has none; may be empty
+  std::string_view via_version = {};  // as in RequestRewrite
+  std::string_view request_id = {};   // X-Request-Id's value if the response has none; may be empty
 };
 
 // HTTP/1.1 whatever the upstream's version. Removed: Connection and what it names (but for Via),
@@ -64,7 +66,8 @@ void write_response_head(std::string& out, const ResponseHead& head,
                          const ResponseRewrite& rewrite);
 
 // A 1xx other than 101: no framing, no Connection.
-void write_interim_head(std::string& out, const ResponseHead& head, std::string_view via_token);
+void write_interim_head(std::string& out, const ResponseHead& head, std::string_view via_token,
+                        std::string_view via_version = {});
 
 // True if a field of this name may be forwarded in a trailer section: none that frames, routes,
 // authenticates, sets state or says how to process the message (RFC 9110 section 6.5.1).

@@ -67,8 +67,7 @@ void put_forwarding(HeadWriter& writer, const RequestHead& head, const RequestRe
   if (!host_kept && !rewrite.forwarded_host.empty()) {
     writer.put_line("X-Forwarded-Host: ", rewrite.forwarded_host);
   }
-  writer.put_joined("Via: ", head.fields, FieldId::via,
-                    head.version == Version::http10 ? "1.0 " : "1.1 ", rewrite.via_token);
+  writer.put_via(head.fields, head.version, rewrite.via_version, rewrite.via_token);
   if (!rewrite.request_id.empty()) writer.put_line("X-Request-Id: ", rewrite.request_id);
   if (!rewrite.client_subject.empty()) {
     writer.put_line("X-Client-Cert-Subject: ", rewrite.client_subject);

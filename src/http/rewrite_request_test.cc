@@ -202,6 +202,13 @@ TEST(RequestRewrite, ViaIsOneLineThatEndsWithUs) {
             up("X: y\r\nVia: 1.1 a, 2 b (c), 1.0 hush\r\n"));
 }
 
+TEST(RequestRewrite, ViaNamesHttp2WhereTheRequestCameInIt) {
+  RequestRewrite rewrite = plain();
+  rewrite.via_token = "hush";
+  rewrite.via_version = "2";
+  EXPECT_EQ(rewritten(get_with("Via: 1.1 a\r\n"), rewrite), up("Via: 1.1 a, 2 hush\r\n"));
+}
+
 TEST(RequestRewrite, TheRequestIdIsTheCallersIfItGivesOne) {
   RequestRewrite rewrite = plain();
   EXPECT_EQ(rewritten(get_with("X-Request-ID: theirs\r\n"), rewrite),

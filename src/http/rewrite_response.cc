@@ -40,8 +40,7 @@ void put_head(HeadWriter& writer, const ResponseHead& head, const ResponseRewrit
     writer.put_field(field);
   }
   writer.put_framing(written_framing(head, rewrite.framing));
-  writer.put_joined("Via: ", head.fields, FieldId::via,
-                    head.version == Version::http10 ? "1.0 " : "1.1 ", rewrite.via_token);
+  writer.put_via(head.fields, head.version, rewrite.via_version, rewrite.via_token);
   if (!id_kept && !rewrite.request_id.empty()) {
     writer.put_line("X-Request-Id: ", rewrite.request_id);
   }
@@ -61,8 +60,10 @@ void write_response_head(std::string& out, const ResponseHead& head,
   append_written(out, room, [&](HeadWriter& writer) { put_head(writer, head, rewrite); });
 }
 
-void write_interim_head(std::string& out, const ResponseHead& head, std::string_view via_token) {
-  write_response_head(out, head, {.framing = {}, .via_token = via_token, .request_id = {}});
+void write_interim_head(std::string& out, const ResponseHead& head, std::string_view via_token,
+                        std::string_view via_version) {
+  write_response_head(out, head,
+                      {.framing = {}, .via_token = via_token, .via_version = via_version});
 }
 
 }  // namespace hushgate::http

@@ -107,6 +107,15 @@ TEST(ResponseRewrite, ViaIsJoinedAndAnUpstreamsRequestIdIsKept) {
             ok_with("x-request-id: theirs\r\n"));
 }
 
+TEST(ResponseRewrite, ViaNamesHttp2WhereTheResponseCameInIt) {
+  EXPECT_EQ(answered(ok_with("Via: 1.1 a\r\n"), {.via_token = "hush", .via_version = "2"}),
+            ok_with("Via: 1.1 a, 2 hush\r\n"));
+  const ParsedResponse parsed("HTTP/1.1 103 Early Hints\r\n\r\n");
+  std::string out;
+  write_interim_head(out, parsed.head, "hush", "2");
+  EXPECT_EQ(out, "HTTP/1.1 103 Early Hints\r\nVia: 2 hush\r\n\r\n");
+}
+
 TEST(ResponseRewrite, InterimHeadsHaveNeitherFramingNorConnection) {
   const ParsedResponse parsed(
       "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nConnection: close\r\nContent-Length: 3\r\n\r\n");

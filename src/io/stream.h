@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/address.h"
@@ -154,6 +155,8 @@ class Stream {
   // means that it is gone (CONTRACT section 1).
   virtual bool half_closes() const { return true; }
   virtual bool encrypted() const { return false; }  // TLS is spoken on it
+  // What HTTP it carries where its bytes do not tell: "2" on a stream of HTTP/2, else empty. Static.
+  virtual std::string_view http_version() const { return {}; }
   // What more than error() is known of why it failed; may be empty.
   virtual std::string failure_text() const { return {}; }
   // Whom the peer has proved to be, by a certificate that was verified (RFC 2253); empty: nobody.

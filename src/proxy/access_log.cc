@@ -12,9 +12,12 @@ void add_upstream(LogLine& line, const Exchange& exchange) {
   const Record& record = exchange.record;
   line.text("upstream", exchange.decision().upstream->name).number("attempts", record.attempts);
   add_endpoint(line, record.endpoint);
+  if (record.refusals > 0) line.number("refusals", record.refusals);
   if (record.connect_rounds > 0) line.number("connect_rounds_failed", record.connect_rounds);
   if (record.attempts == 0) return;
-  line.text("connection", record.ordinal > 1 ? "pooled" : "new").number("ordinal", record.ordinal);
+  const std::string_view used = record.upstream_http.empty() ? "pooled" : "shared";
+  line.text("connection", record.ordinal > 1 ? used : "new").number("ordinal", record.ordinal);
+  if (!record.upstream_http.empty()) line.text("upstream_http", record.upstream_http);
 }
 
 void add_end(LogLine& line, const Record& record) {
@@ -25,6 +28,7 @@ void add_end(LogLine& line, const Record& record) {
   const ErrorFacts& error = facts(record.error.kind);
   line.text("end", error.type).text("side", name(error.side));
   add_os_error(line, record.error);
+  if (record.fate_unknown) line.text("fate", "unknown");
 }
 
 }  // namespace
@@ -49,6 +53,7 @@ void log_exchange(Context& context, const Exchange& exchange, const SocketAddres
   const Time now = context.loop.now();
   LogLine line = context.log.line(now, LogLevel::info, "exchange");
   line.text("request_id", exchange.request_id).text("client", client.to_string());
+  if (!record.client_http.empty()) line.text("client_http", record.client_http);
   line.text("method", exchange.head.method_text).text("path", exchange.head.path);
   line.number("status", record.status)
       .number("request_bytes", record.request_bytes)

@@ -86,6 +86,26 @@ TEST(AccessLog, AFailureSaysItsTypeItsSideAndItsErrno) {
       << bench.lines.text;
 }
 
+TEST(AccessLog, AnUnknownFateIsSaid) {
+  Bench bench;
+  bench.exchange.record.status = 502;
+  bench.exchange.record.error = {ErrorKind::connection_terminated, 0};
+  bench.exchange.record.fate_unknown = true;
+  EXPECT_TRUE(bench.line().ends_with(
+      "\"end\":\"connection_terminated\",\"side\":\"upstream\",\"fate\":\"unknown\"}\n"))
+      << bench.lines.text;
+}
+
+TEST(AccessLog, HttpVersionsAreToldOnlyWhereTheyAreNotHttp1) {
+  Bench bench;
+  EXPECT_EQ(bench.line().find("_http\""), std::string::npos);
+  bench.lines.text.clear();
+  bench.exchange.record.client_http = "2";
+  EXPECT_NE(bench.line().find("\"client\":\"10.0.0.2:5000\",\"client_http\":\"2\",\"method\""),
+            std::string::npos)
+      << bench.lines.text;
+}
+
 TEST(AccessLog, WithoutAnErrnoNoneIsTold) {
   Bench bench;
   bench.exchange.record.error = {ErrorKind::client_gone, 0};

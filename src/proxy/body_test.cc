@@ -65,67 +65,6 @@ struct Decoded {
   bool complete = false;
 };
 
-TEST(BodyReader, ALengthIsReadToItsLastByteAndNotFurther) {
-  BodyReader reader = reader_of({FramingKind::length, 5});
-  EXPECT_EQ(reader.left(), 5U);
-  EXPECT_EQ(as_text(reader.read(as_bytes("abc")).data), "abc");
-  EXPECT_EQ(reader.left(), 2U);
-  EXPECT_FALSE(reader.ended());
-  const BodyReader::Piece last = reader.read(as_bytes("deGET /"));
-  EXPECT_EQ(as_text(last.data), "de");
-  EXPECT_EQ(last.consumed, 2U);
-  EXPECT_TRUE(reader.ended());
-  EXPECT_EQ(reader.left(), 0U);
-  EXPECT_EQ(reader.read(as_bytes("GET /")).consumed, 0U);
-}
-
-TEST(BodyReader, ABodylessMessageHasEndedBeforeItsFirstByte) {
-  EXPECT_TRUE(reader_of({FramingKind::none, 0}).ended());
-  EXPECT_TRUE(reader_of({FramingKind::length, 0}).ended());
-  EXPECT_EQ(reader_of({FramingKind::none, 0}).left(), 0U);
-  EXPECT_FALSE(reader_of({FramingKind::chunked, 0}).ended());
-  EXPECT_FALSE(reader_of({FramingKind::until_eof, 0}).ended());
-}
-
-TEST(BodyReader, OnlyAnEofDelimitedBodyEndsWithItsInput) {
-  BodyReader reader = reader_of({FramingKind::until_eof, 0});
-  EXPECT_EQ(as_text(reader.read(as_bytes("all of it")).data), "all of it");
-  EXPECT_TRUE(reader.ends_with_eof());
-  EXPECT_FALSE(reader.ended());
-  EXPECT_EQ(reader.left(), std::nullopt);
-  reader.end_of_input();
-  EXPECT_TRUE(reader.ended());
-  EXPECT_FALSE(reader_of({FramingKind::length, 5}).ends_with_eof());
-  EXPECT_FALSE(reader_of({FramingKind::chunked, 0}).ends_with_eof());
-}
-
-TEST(BodyReader, AChunkedBodyTellsNotWhatIsLeft) {
-  BodyReader reader = reader_of({FramingKind::chunked, 0});
-  EXPECT_EQ(reader.left(), std::nullopt);
-  EXPECT_EQ(Decoded("5\r\nhello\r\n0\r\n\r\n").payload, "hello");
-  EXPECT_TRUE(Decoded("0\r\n\r\n").complete);
-}
-
-TEST(BodyReader, BehindABrokenChunkNothingHasAMeaning) {
-  BodyReader reader = reader_of({FramingKind::chunked, 0});
-  const BodyReader::Piece broken = reader.read(as_bytes("zz\r\nhello"));
-  EXPECT_EQ(broken.error, ErrorKind::bad_request);
-  EXPECT_EQ(broken.consumed, 9U);
-  const BodyReader::Piece after = reader.read(as_bytes("5\r\nhello\r\n0\r\n\r\n"));
-  EXPECT_EQ(after.consumed, 15U);
-  EXPECT_TRUE(after.data.empty());
-  EXPECT_FALSE(reader.ended());
-}
-
-TEST(BodyReader, CanBeginAgain) {
-  BodyReader reader = reader_of({FramingKind::chunked, 0});
-  reader.read(as_bytes("0\r\nX: y\r\n\r\n"));
-  EXPECT_EQ(reader.trailers().size(), 1U);
-  reader.begin({FramingKind::length, 1}, kBounds);
-  EXPECT_TRUE(reader.trailers().empty());
-  EXPECT_FALSE(reader.ended());
-}
-
 TEST(RelayBody, ALengthPassesAsItIsHoweverItWasCut) {
   for (std::size_t step = 1; step <= 12; ++step) {
     const Relay relay({FramingKind::length, 11}, FramingKind::length, "hello worldGET", step);

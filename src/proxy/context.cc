@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "proxy/exchange.h"
+#include "proxy/h2_client.h"
 #include "proxy/session.h"
 
 namespace hushgate::proxy {

@@ -21,9 +21,12 @@
 namespace hushgate::proxy {
 
 class Exchange;
+class H2Client;
 class Session;
 struct SessionTag {};
+struct H2ClientTag {};
 using SessionList = IntrusiveList<Session, SessionTag>;
+using H2ClientList = IntrusiveList<H2Client, H2ClientTag>;
 
 // Every session is in one of these, in the order in which it came there: shortage takes the oldest.
 enum class Standing : std::uint8_t {
@@ -50,7 +53,10 @@ struct Context {
   std::mt19937_64 random;
 
   std::array<SessionList, 3> sessions;  // by Standing
-  std::size_t session_count = 0;
+  // Connections of clients that speak HTTP/2; their streams are sessions as well.
+  H2ClientList h2_clients;
+  H2ClientList h2_idle;  // those without a stream, in the order in which they came to have none
+  std::size_t session_count = 0;  // of both
   Stage stage = Stage::serving;
   std::atomic<std::uint32_t>* shared_clients = nullptr;  // open client connections of the process
   io::Runnable* drained = nullptr;  // made ready when the last session has gone

@@ -52,12 +52,18 @@ tls::ServerContext::Pointer Gateway::Door::tls() const {
   return site_ == nullptr ? gateway_.context_.setup().listener_tls(index_) : nullptr;
 }
 
+Session::Carrier Gateway::Door::carrier() const {
+  const bool is_off = site_ == nullptr && gateway_.context_.setup().config.listen[index_].http2 ==
+                                              config::Http2::off;
+  return is_off ? Session::Carrier::connection_h1 : Session::Carrier::connection;
+}
+
 void Gateway::Door::let_in(io::StreamPtr stream) {
   if (shortage_ != Shortage::closing) shortage_ = Shortage::none;
   if (tls::ServerContext::Pointer context = tls()) {
     stream = tls::Stream::accept(gateway_.scratch_, std::move(context), std::move(stream));
   }
-  Session::start(gateway_.context_, std::move(stream), site_);
+  Session::start(gateway_.context_, std::move(stream), site_, carrier());
 }
 
 // No descriptor for the next client. First room is made; if there is none, accepting stands still

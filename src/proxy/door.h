@@ -7,6 +7,7 @@
 #include "io/stream.h"
 #include "proxy/context.h"
 #include "proxy/gateway.h"
+#include "proxy/session.h"
 #include "route/site.h"
 
 namespace hushgate::proxy {
@@ -40,6 +41,7 @@ class Gateway::Door final : public io::AcceptHandler, public io::Runnable {
   void admit_held();
   void pause();
   tls::ServerContext::Pointer tls() const;
+  Session::Carrier carrier() const;
   void let_in(io::StreamPtr stream);
   void turn_away(io::StreamPtr stream);
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/assert.h"
+#include "proxy/errors_grpc.h"
 
 namespace hushgate::proxy {
 namespace {
@@ -75,6 +76,8 @@ constexpr std::array kFacts{
                "http_response_header_section_size",
                "The upstream's header fields are too large or too many (limits.maxHeaderBytes, "
                "limits.maxHeaders)."},
+    ErrorFacts{request_refused, Side::upstream, 503, "request_refused", "destination_unavailable",
+               "The upstream refused the request without processing it (limits.upstreamRetries)."},
     ErrorFacts{response_timeout, Side::upstream, 504, "http_response_timeout",
                "http_response_timeout",
                "The upstream was silent for too long (limits.upstreamTimeoutMs)."},
@@ -128,16 +131,29 @@ std::string_view name(Side side) {
 
 const ErrorFacts& facts(ErrorKind kind) { return kFacts[static_cast<std::size_t>(kind)]; }
 
+std::uint16_t answer_status(ErrorKind kind, ErrorForm form) {
+  const std::uint16_t status = facts(kind).status;
+  return status == 0 || form == ErrorForm::json ? status : 200;
+}
+
 void write_error(std::string& out, const ErrorAnswer& answer) {
   const ErrorFacts& error = facts(answer.kind);
   HG_ASSERT(error.status != 0);
-  const std::string body =
-      fmt::format(R"({{"error":{{"type":"{}","message":"{}","request_id":"{}"}}}})"
-                  "\n",
-                  error.type, error.message, answer.request_id);
+  std::string body;
   std::string extra;
+  if (answer.form == ErrorForm::grpc) {
+    extra = fmt::format("Content-Type: application/grpc\r\ngrpc-status: {}\r\ngrpc-message: ",
+                        grpc_status(error.status));
+    append_grpc_message(extra, error.message);
+    extra += "\r\n";
+  } else {
+    body = fmt::format(R"({{"error":{{"type":"{}","message":"{}","request_id":"{}"}}}})"
+                       "\n",
+                       error.type, error.message, answer.request_id);
+  }
   if (!error.proxy_status.empty()) {
-    extra = fmt::format("Proxy-Status: {}; error={}", answer.server, error.proxy_status);
+    fmt::format_to(std::back_inserter(extra), "Proxy-Status: {}; error={}", answer.server,
+                   error.proxy_status);
     if (answer.kind == ports_exhausted) extra += "; details=\"no local port\"";
     extra += "\r\n";
   }
@@ -146,8 +162,9 @@ void write_error(std::string& out, const ErrorAnswer& answer) {
     extra += "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n";
   if (answer.should_retry == ShouldRetry::yes) extra += "x-should-retry: true\r\n";
   if (answer.should_retry == ShouldRetry::no) extra += "x-should-retry: false\r\n";
-  write_local(out, {error.status, "application/json", body, extra}, answer.method,
-              answer.connection, answer.request_id);
+  const std::uint16_t status = answer_status(answer.kind, answer.form);
+  write_local(out, {status, "application/json", body, extra}, answer.method, answer.connection,
+              answer.request_id);
 }
 
 void write_local(std::string& out, const LocalAnswer& answer, http::Method method,

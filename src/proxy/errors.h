@@ -28,15 +28,24 @@ std::string_view name(Side side);
 // What SDKs that repeat on 5xx by themselves are told (`x-should-retry`).
 enum class ShouldRetry : std::uint8_t {
   unsaid,
-  yes,  // nothing of the request was submitted
+  yes,  // nothing of the request was submitted, or what was is proved unprocessed
   no,   // an unsafe request whose fate is unknown
 };
+
+enum class ErrorForm : std::uint8_t {
+  json,
+  grpc,  // errors_grpc.h
+};
+
+// With which an error of this kind is answered. 0: it is not.
+std::uint16_t answer_status(ErrorKind kind, ErrorForm form);
 
 struct ErrorAnswer {
   ErrorKind kind = ErrorKind::none;
   http::Method method = http::Method::get;  // HEAD: no body
   http::ConnectionField connection = http::ConnectionField::close;
   ShouldRetry should_retry = ShouldRetry::unsaid;
+  ErrorForm form = ErrorForm::json;
   std::string_view server;      // our token, for Proxy-Status
   std::string_view request_id;  // may be empty
 };

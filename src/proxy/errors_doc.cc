@@ -22,8 +22,13 @@ Every answer of hushgate's own is JSON,
 `{"error":{"type":"...","message":"...","request_id":"..."}}`, with `X-Request-Id` and
 `Proxy-Status` (RFC 9209). The request id leads to the `exchange` line in the log, which has the
 address, errno and times. A 503 carries `Retry-After: 1`. `x-should-retry: true` means that
-nothing of the request was sent to an upstream, `false` that an unsafe request was and its fate is
-unknown: SDKs that repeat on 5xx by themselves ask for this field.
+nothing of the request was sent to an upstream, or that it proved not to have processed it; `false`
+that an unsafe request was sent and its fate is unknown: SDKs that repeat on 5xx by themselves ask
+for this field.
+
+A gRPC request (`application/grpc`, `application/grpc+...`) gets HTTP 200 with `grpc-status` and
+`grpc-message` in place of the JSON, by gRPC's own table: 14 (UNAVAILABLE) for 429, 502, 503 and
+504, 13 for 400, 16 for 401, 7 for 403, 12 for 404, else 2; the other fields are the same.
 
 An answer that carries `Via` but not this JSON came from the upstream, whatever its status.
 

@@ -122,6 +122,13 @@ constexpr std::array kHelp{
     ErrorHelp{upstream_head_too_large, "The head of the response is too large.",
               "`limits.maxHeaderBytes`, `limits.maxHeaders`",
               "Raise the limit, or look at the cookies that the upstream sets."},
+    ErrorHelp{request_refused,
+              "On HTTP/2, the upstream reset the stream with REFUSED_STREAM, or its GOAWAY left it "
+              "out: it did not process it. That was so again after every repetition, or more of "
+              "the body had come than is held (`limits.maxBufferedBytes`).",
+              "`limits.upstreamRetries`, `limits.retryBackoffMs`",
+              "The upstream is stopping or overloaded; the log lines `upstream_refused` say which. "
+              "Nothing has acted, so the client may repeat it."},
     ErrorHelp{
         response_timeout,
         "The upstream owed something (a head, the next piece of body, room for the request's "
@@ -162,6 +169,11 @@ constexpr std::array kCounters{
     CounterHelp{Counter::connect_retries, "rounds of connecting repeated after a backoff"},
     CounterHelp{Counter::reuses, "requests sent on a pooled connection"},
     CounterHelp{Counter::replays, "safe requests sent again because a pooled connection was stale"},
+    CounterHelp{Counter::upstream_refusals,
+                "requests that an upstream proved unprocessed (HTTP/2); most were sent again"},
+    CounterHelp{
+        Counter::fates_unknown,
+        "unsafe requests that failed after something of them was sent: they may have acted"},
     CounterHelp{Counter::pool_expired, "pooled connections closed by `upstream.idleTimeoutMs`"},
     CounterHelp{Counter::pool_closed_early, "pooled connections that the upstream closed first"},
     CounterHelp{Counter::pool_stray_bytes,
@@ -173,6 +185,14 @@ constexpr std::array kCounters{
                 "connections reset because the upstream did not close in `upstream.closeWaitMs`"},
     CounterHelp{Counter::spares_made, "upstream connections made ahead of need (`upstream.spare`)"},
     CounterHelp{Counter::spares_used, "of these, those that a request went out on"},
+    CounterHelp{Counter::links_opened, "HTTP/2 connections to upstreams, which requests share"},
+    CounterHelp{Counter::link_streams, "streams opened on them"},
+    CounterHelp{Counter::links_drained, "such connections that the upstream ended with GOAWAY"},
+    CounterHelp{Counter::pings_unanswered,
+                "such connections given up because a PING was not answered in its time"},
+    CounterHelp{Counter::h2_clients, "connections of clients that spoke HTTP/2"},
+    CounterHelp{Counter::h2_streams, "streams that such clients have opened"},
+    CounterHelp{Counter::h2_floods, "such connections that were ended because of a flood of frames"},
     CounterHelp{Counter::tls_accepts_full, "full TLS handshakes with clients"},
     CounterHelp{Counter::tls_accepts_resumed, "TLS handshakes with clients that resumed a session"},
     CounterHelp{Counter::tls_accepts_failed, "TLS handshakes that a client or its bytes ended"},

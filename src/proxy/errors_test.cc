@@ -52,6 +52,7 @@ const std::vector<Row> kTable{
     {http_protocol_error, 502, "http_protocol_error", "http_protocol_error", Side::upstream},
     {upstream_head_too_large, 502, "http_response_header_section_size",
      "http_response_header_section_size", Side::upstream},
+    {request_refused, 503, "request_refused", "destination_unavailable", Side::upstream},
     {response_timeout, 504, "http_response_timeout", "http_response_timeout", Side::upstream},
 };
 

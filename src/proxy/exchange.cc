@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "proxy/errors_grpc.h"
 #include "proxy/session.h"
 
 namespace hushgate::proxy {
@@ -32,6 +33,7 @@ void Exchange::begin(Session& session, Time first_byte) {
   response_scanner_ = {http::ScanRole::response, bounds};
   record = {};
   record.began = first_byte;
+  record.client_http = session.stream().http_version();
 }
 
 void Exchange::reset() {
@@ -56,6 +58,7 @@ void Exchange::reset() {
   client_framing_ = http::FramingKind::none;
   client_out_.restart();
   upstream_out_.restart();
+  clear_warm(resend_);
   interims_ = 0;
   surplus_bytes_ = 0;
   response_complete_ = false;
@@ -181,20 +184,27 @@ ShouldRetry Exchange::should_retry() const {
   if (facts(record.error.kind).status < 500 || facts(record.error.kind).side == Side::client) {
     return ShouldRetry::unsaid;
   }
-  if (record.attempts == 0) return ShouldRetry::yes;
+  if (record.attempts == record.refusals) return ShouldRetry::yes;
   return safe_ ? ShouldRetry::unsaid : ShouldRetry::no;
 }
 
 void Exchange::write_error_answer() {
   const ErrorKind kind = record.error.kind;
-  record.status = facts(kind).status;
+  const http::Field* const type = http::find_field(head.fields, "content-type");
+  const ErrorForm form =
+      type != nullptr && is_grpc(type->value) ? ErrorForm::grpc : ErrorForm::json;
+  record.status = answer_status(kind, form);
+  const ShouldRetry retry = should_retry();
+  record.fate_unknown = retry == ShouldRetry::no;
+  if (record.fate_unknown) context_.counters.add(Counter::fates_unknown);
   if (request_id.empty()) choose_request_id();  // a head that never became complete
   if (session_->state().in == In::discarding && rest_is_too_much()) session_->apply(Event::last);
   client_framing_ = http::FramingKind::length;
   write_error(client_out_.large_tail(), {.kind = kind,
                                          .method = head.method,
                                          .connection = client_connection_field(),
-                                         .should_retry = should_retry(),
+                                         .should_retry = retry,
+                                         .form = form,
                                          .server = setup().via_token,
                                          .request_id = request_id});
 }

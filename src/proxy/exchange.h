@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/spare_room.h"
 #include "http/h1_state.h"
@@ -49,10 +50,14 @@ struct Record {
   std::uint16_t status = 0;          // given to the client; 0: none
   std::uint32_t attempts = 0;        // connections on which bytes of the request were submitted
   std::uint32_t connect_rounds = 0;  // rounds of connecting that failed
+  std::uint32_t refusals = 0;        // attempts that the upstream proved unprocessed
   std::uint32_t ordinal = 0;         // of the request on its upstream connection; 1: a new one
   Time upstream_opened{};            // when that connection was opened
+  std::string_view client_http, upstream_http;  // io::Stream::http_version(); of the last attempt
   SocketAddress endpoint;
   Error error;
+  bool fate_unknown = false;  // unsafe, and lost after something of it was submitted: it may have
+                              // acted
   std::optional<Time> ended;  // and told in the log
 };
 
@@ -70,6 +75,10 @@ class Exchange {
   bool take_head(Bytes bytes);
   // The same of what lies in `rest`.
   bool take_head_from_rest();
+  // What is complete is the beginning of HTTP/2's preface (RFC 9113 section 3.4).
+  bool is_http2_preface() const;
+  // It and what was taken behind it; this is no exchange then, and is told of nowhere.
+  std::string give_up_head();
   // Parses, routes and begins: the session's state is `exchange` or later afterwards.
   void act_on_head();
   // Relays until the session's state has left `exchange`.
@@ -141,11 +150,17 @@ class Exchange {
   http::ConnectionField client_connection_field() const;
 
   // attempt.cc
+  upstream::Dialer::Purpose dial_purpose() const;
   void begin_dial();
   void step_dial();
   void dial_failed();
+  Duration wait_for_retry(std::uint32_t failures);
   void use(upstream::ConnectionPtr connection);
   void write_upstream_head();
+  void attempt_refused(int os_error);
+  void tell_refusal();
+  std::optional<std::string> held_body();
+  bool stream_lost() const;
 
   // request_relay.cc
   void relay_request();
@@ -212,6 +227,8 @@ class Exchange {
   UpstreamTimer upstream_timer_;
   upstream::ConnectionPtr connection_;
   OutBuffer upstream_out_;
+  std::size_t upstream_head_bytes_ = 0;  // what upstream_out_ began with
+  std::string resend_;  // the refused attempt's body, until the next one has a connection
   bool upstream_deaf_ =
       false;  // a write failed: nothing more is sent, what it has said may still be read
 

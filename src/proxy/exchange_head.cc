@@ -48,6 +48,19 @@ bool Exchange::scan_head() {
   return true;
 }
 
+bool Exchange::is_http2_preface() const {
+  constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\n";
+  return request_scan_.event == http::ScanEvent::complete && request_text_ == kPreface;
+}
+
+std::string Exchange::give_up_head() {
+  record.ended = now();
+  std::string taken = std::exchange(request_text_, {});
+  taken += rest;
+  rest.clear();
+  return taken;
+}
+
 void Exchange::act_on_head() {
   record.head_done = now();
   const ErrorKind fault = parse_head();

@@ -4,6 +4,7 @@
 
 #include "proxy/door.h"
 #include "proxy/exchange.h"
+#include "proxy/h2_client.h"
 #include "proxy/session.h"
 
 namespace hushgate::proxy {
@@ -68,12 +69,33 @@ bool Gateway::shed_oldest_client() {
       session = list.next(*session);
     }
   }
-  return false;
+  return shed_idle_h2_client();
+}
+
+bool Gateway::shed_idle_h2_client() {
+  H2ClientList& list = context_.h2_idle;
+  H2Client* client = list.empty() ? nullptr : &list.front();
+  while (client != nullptr && !client->may_be_shed()) client = list.next(*client);
+  if (client != nullptr) client->shed();
+  return client != nullptr;
+}
+
+// Whatever `act` does to the one that it is called with, the ones behind it are met.
+template <typename Act>
+void Gateway::for_each_h2_client(Act act) {
+  for (H2ClientList* list : {&context_.h2_clients, &context_.h2_idle}) {
+    for (H2Client* client = list->empty() ? nullptr : &list->front(); client != nullptr;) {
+      H2Client* const after = list->next(*client);
+      act(*client);
+      client = after;
+    }
+  }
 }
 
 void Gateway::adopt(SetupPtr setup) {
   if (context_.stage == Stage::stopping) return;
   context_.generations.adopt(std::move(setup));
+  for_each_h2_client([](H2Client& client) { client.adopt(); });
   for (SessionList& list : context_.sessions) {
     for (Session* session = list.empty() ? nullptr : &list.front(); session != nullptr;) {
       session->adopt();
@@ -94,11 +116,13 @@ void Gateway::stop(std::function<void()> stopped) {
       session = after;
     }
   }
+  for_each_h2_client([idle_due](H2Client& client) { client.stop(idle_due); });
   loop_.set_alarm(grace_alarm_, loop_.now() + context_.limits().grace);
   loop_.ready(drained_);
 }
 
 void Gateway::cut() {
+  for_each_h2_client([](H2Client& client) { client.cut(); });
   for (SessionList& list : context_.sessions) {
     for (Session* session = list.empty() ? nullptr : &list.front(); session != nullptr;) {
       Session* const after = list.next(*session);

@@ -88,6 +88,9 @@ class Gateway final : public upstream::RoomMaker {
   // Looks at so many of each list at most: each look asks the kernel.
   static constexpr int kMaxShedLooks = 64;
   bool shed_oldest_client();
+  bool shed_idle_h2_client();
+  template <typename Act>
+  void for_each_h2_client(Act act);
   void check_stopped();
 
   io::Loop& loop_;

@@ -11,9 +11,10 @@ constexpr LogLevel kError = LogLevel::error;
 
 constexpr std::array kEvents{
     LogEvent{"exchange", kInfo,
-             "request_id client method path status request_bytes response_bytes receiving_ms "
-             "serving_ms sending_ms total_ms first_byte_ms upstream attempts endpoint "
-             "connect_rounds_failed connection ordinal end side errno resolver",
+             "request_id client client_http method path status request_bytes response_bytes "
+             "receiving_ms serving_ms sending_ms total_ms first_byte_ms upstream attempts endpoint "
+             "refusals connect_rounds_failed connection ordinal upstream_http end side errno "
+             "resolver fate",
              "A request and its response are over: one line each, however they ended.", "",
              "Look at `end` first: `complete`, or a type of the table above; then at `side`."},
     LogEvent{"swept", kInfo, "client phase clock age_ms",
@@ -28,6 +29,14 @@ constexpr std::array kEvents{
              "`upstream.idleTimeoutMs`",
              "A few are normal. Many: set `upstream.idleTimeoutMs` below the upstream's own idle "
              "timeout."},
+    LogEvent{
+        "upstream_refused", kInfo, "request_id upstream endpoint ordinal detail",
+        "On HTTP/2, the upstream proved that it did not process this request: REFUSED_STREAM, or a "
+        "GOAWAY that left it out. It is sent again if all of it is still held; else, or after so "
+        "many times, the client gets 503 request_refused.",
+        "`limits.upstreamRetries`, `limits.retryBackoffMs`",
+        "A few are normal when an upstream restarts. Many: it is overloaded, or allows fewer "
+        "streams than it says."},
     LogEvent{
         "connect_retry", kWarning, "request_id upstream endpoint error wait_ms errno resolver",
         "No connection could be made; it is tried again after a wait. Nothing was sent.",
@@ -58,6 +67,17 @@ constexpr std::array kEvents{
         "Bytes came on an idle pooled connection; it was thrown away, so that they are nobody's "
         "response.",
         "", "The upstream sends more than its Content-Length, or answers twice: correct it."},
+    LogEvent{
+        "upstream_ping_unanswered", kWarning, "upstream endpoint open_streams",
+        "A connection that requests share (HTTP/2) had been silent and did not answer a PING. New "
+        "requests go elsewhere; those that it carries have their own budgets.",
+        "`limits.connectTimeoutMs`",
+        "The upstream, or something on the way, forgets connections, or is too busy to answer."},
+    LogEvent{
+        "upstream_http2_ended", kWarning, "upstream endpoint streams detail",
+        "A connection that requests share (HTTP/2) has ended otherwise than in order.",
+        "`upstream.protocol`",
+        "If it carried nothing: is HTTP/2 spoken there? If not, `upstream.protocol` is `http1`."},
     LogEvent{"accept_paused", kWarning, "listener clients",
              "There was no room for a client and none could be made; accepting stands still for "
              "100 ms.",
@@ -113,6 +133,7 @@ constexpr std::array kEvents{
 constexpr std::array kFields{
     LogField{"request_id", "as in X-Request-Id and in the body of an error"},
     LogField{"client", "address and port of the peer; a load balancer's, where one is in front"},
+    LogField{"client_http", "`2` where the client speaks HTTP/2; else left out"},
     LogField{"method", "of the request"},
     LogField{"path", "of the request, without the query"},
     LogField{"status", "what the client got; 0: nothing"},
@@ -126,13 +147,18 @@ constexpr std::array kFields{
     LogField{"upstream", "its name in `upstreams`"},
     LogField{"attempts", "connections on which bytes of the request were submitted"},
     LogField{"endpoint", "the address of the last attempt, or of the connect that failed"},
+    LogField{"refusals", "of the attempts, those that the upstream proved unprocessed (HTTP/2)"},
     LogField{"connect_rounds_failed", "rounds of connecting that failed"},
-    LogField{"connection", "`new` or `pooled`"},
+    LogField{"connection", "`new`, `pooled`, or `shared` with other requests (HTTP/2)"},
     LogField{"ordinal", "which request on its upstream connection; 1 on a new one"},
+    LogField{"upstream_http", "`2` where the upstream speaks HTTP/2; else left out"},
     LogField{"end", "`complete`, or a type of the table above"},
     LogField{"side", "whose doing: client, upstream, hushgate"},
     LogField{"errno", "of the system call that failed"},
     LogField{"resolver", "what getaddrinfo(3) said, for dns_error"},
+    LogField{"fate",
+             "`unknown`: an unsafe request that failed after something of it was sent: it may have "
+             "acted"},
     LogField{"error", "a type of the table above"},
     LogField{"phase", "what the client's connection was in (docs/phases.md)"},
     LogField{"clock", "which budget ran out"},
@@ -141,6 +167,8 @@ constexpr std::array kFields{
     LogField{"idle_ms", "how long the connection had been idle"},
     LogField{"pool_idle_ms", "how long the pool keeps connections now"},
     LogField{"bytes", "how many came"},
+    LogField{"open_streams", "requests that are under way on the connection"},
+    LogField{"streams", "requests that the connection has carried"},
     LogField{"listener", "the address on which accepting stands still"},
     LogField{"clients", "client connections of this process"},
     LogField{"changes", "how many keys have changed"},

@@ -11,7 +11,7 @@ Result<void> OutBuffer::send(io::Stream& stream, std::span<const Bytes> pieces) 
   HG_ASSERT(pieces.size() <= kMaxPieces);
   std::array<Bytes, io::Stream::kMaxPieces> all;
   std::size_t count = 0;
-  if (!empty()) all[count++] = as_bytes(std::string_view(bytes_).substr(begin_));
+  if (!empty()) all[count++] = as_bytes(waiting_text());
   for (const Bytes piece : pieces) {
     if (!piece.empty()) all[count++] = piece;
   }

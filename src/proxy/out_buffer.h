@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -19,6 +20,8 @@ class OutBuffer {
  public:
   bool empty() const { return begin_ == bytes_.size(); }
   std::size_t waiting() const { return bytes_.size() - begin_; }
+  // What waits. Valid until the next call.
+  std::string_view waiting_text() const { return std::string_view(bytes_).substr(begin_); }
   // Given to the kernel so far, of this buffer's lifetime.
   std::uint64_t accepted() const { return accepted_; }
 

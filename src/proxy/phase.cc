@@ -75,6 +75,7 @@ Step begin_exchange(State s, Event event) {
   s.out = Out::serving;
   s.in = In::done;
   s.attempt = Attempt::opening;
+  s.replay = Replay::refused;
   s.answered = false;
   switch (event) {
     case Event::head_safe: s.replay = Replay::once; break;
@@ -86,6 +87,7 @@ Step begin_exchange(State s, Event event) {
       break;
     default:  // head_local, head_local_body
       s.attempt = Attempt::none;
+      s.replay = Replay::never;
       s.answered = true;
       if (event == Event::head_local_body) s.in = In::discarding;
       return {s};
@@ -178,11 +180,18 @@ Step answer_end(State s) {
 
 Step upstream_lost(State s) {
   if (s.attempt == Attempt::waiting && s.replay == Replay::once) {
-    s.replay = Replay::never;
+    s.replay = Replay::refused;
     s.attempt = Attempt::opening;
     return {s, ClientEffect::none, UpstreamEffect::reopen};
   }
   return answer_or_cut(s, Fault::upstream);
+}
+
+// Nothing has acted, so the one replay of a safe request is not used up.
+Step unprocessed(State s) {
+  s.attempt = Attempt::opening;
+  if (s.in != In::done) s.in = In::wait_connection;
+  return {s, ClientEffect::none, UpstreamEffect::reopen};
 }
 
 Step step_from_upstream(State s, Event event) {
@@ -203,6 +212,7 @@ Step step_from_upstream(State s, Event event) {
     case Event::answer_end: return answer_end(s);
     case Event::local_end: s.out = Out::done; return response_over(s, UpstreamEffect::none);
     case Event::upstream_lost: return upstream_lost(s);
+    case Event::unprocessed: return unprocessed(s);
     case Event::upstream_full: s.in = In::wait_room; return {s};
     case Event::upstream_room: s.in = In::reading; return {s};
     default: return answer(s, Fault::upstream);  // not_connected
@@ -260,12 +270,14 @@ bool applicable_to_exchange(const State& s, Event event) {
     case Event::interim:
     case Event::answer_head: return s.attempt == Attempt::waiting && s.out == Out::serving;
     case Event::upgraded:
-      return s.attempt == Attempt::waiting && s.in == In::done && s.replay == Replay::never &&
+      return s.attempt == Attempt::waiting && s.in == In::done && s.replay != Replay::once &&
              s.out == Out::serving;
     case Event::answer_end: return s.attempt == Attempt::answering && s.out == Out::serving;
     case Event::local_end: return s.attempt == Attempt::none && s.out == Out::serving;
     case Event::upstream_lost:
       return s.attempt == Attempt::waiting || s.attempt == Attempt::answering;
+    case Event::unprocessed:
+      return s.attempt == Attempt::waiting && s.replay != Replay::never && s.out == Out::serving;
     case Event::upstream_full: return attempt_open(s) && s.in == In::reading;
     case Event::upstream_room: return attempt_open(s) && s.in == In::wait_room;
     case Event::client_deadline: return client_clock(s) != ClientClock::none;

@@ -49,7 +49,11 @@ enum class Attempt : std::uint8_t {
 };
 
 // May the request be sent again if the attempt fails before any byte of its response (section 2)?
-enum class Replay : std::uint8_t { never, once };
+enum class Replay : std::uint8_t {
+  never,    // a byte has come, or there is no attempt
+  refused,  // only if the upstream proves that it did not process it
+  once,     // safe bodyless: also if its fate is unknown, and then no more
+};
 
 // What follows the exchange.
 enum class After : std::uint8_t { keep, close };
@@ -95,6 +99,8 @@ enum class Event : std::uint8_t {
   answer_end,     // the response's last byte
   local_end,      // hushgate's own answer has been written
   upstream_lost,  // EOF, reset or nonsense before the response was complete
+  unprocessed,    // before any byte of a response: the upstream has proved that it did not process
+                  // the request (RFC 9113 section 8.7), all of which is still held
   upstream_full,  // it takes no more request bytes
   upstream_room,  // it takes them again
   tunnel_end,     // both directions of the tunnel have ended
@@ -123,7 +129,7 @@ enum class UpstreamEffect : std::uint8_t {
   none,
   open,    // an attempt begins: a connection from the pool if the request is safe bodyless, else a
            // new one
-  reopen,  // the failed attempt is repeated, at once, on a new connection
+  reopen,  // the failed attempt is repeated, on another connection
   finish,  // the exchange with it is complete: pooled, or closed after its FIN
   abort,   // reset
 };

@@ -61,11 +61,12 @@ constexpr std::string_view kLegend = R"(
 What the client sees: **answer**, a response of hushgate's own; **cut**, a response that is visibly
 incomplete; **keep**, an exchange that ended well; **linger**, the end of what we send, while its
 bytes are still read; **close**, nothing at all. What the upstream sees: **open**, a connection and
-the request; **reopen**, the same request on another, new connection; **finish**, the end of an
-exchange; **abort**, a reset.
+the request; **reopen**, the same request on another connection, or another stream; **finish**, the
+end of an exchange; **abort**, a reset.
 
-`may be sent again` marks a safe bodyless request of whose response no byte has come. `asks for 100`
-marks a client that waits. `last` marks a connection on which nothing may follow; it has a section
+`may be sent again` marks a safe bodyless request of whose response no byte has come, `if
+unprocessed` any other one: it is sent again only if the upstream proves that it did not process it,
+which HTTP/2 upstreams can. `asks for 100` marks a client that waits. `last` marks a connection on which nothing may follow; it has a section
 only where there is none without that mark. Its steps are the same but for the end: where others are
 `kept`, or read away what is left of a request, it lingers in `closing`; so does an idle one when
 its clock runs out. `src/proxy/phase.h` says what each event is.
@@ -98,6 +99,7 @@ std::string title(const State& s) {
     text = code(name(s.in)) + " · " + code(name(s.out)) + " · " + code(name(s.attempt));
   }
   if (s.replay == Replay::once) text += ", may be sent again";
+  if (s.replay == Replay::refused) text += ", if unprocessed";
   if (s.expects_continue) text += ", asks for 100";
   if (s.after == After::close) text += ", last";
   return text;

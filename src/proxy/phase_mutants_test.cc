@@ -46,6 +46,48 @@ const Mutant kMutants[] = {
             if (to.upstream == UpstreamEffect::reopen) to.state.replay = Replay::once;
             return to;
           }}},
+    {"what is proved unprocessed is a failure",
+     "proved unprocessed is sent again",
+     {.step = [](const State& s,
+                 Event e) { return step(s, e == Event::unprocessed ? Event::upstream_lost : e); }}},
+    {"a refusal uses up the replay of a safe request",
+     "stale connection does not fail",
+     {.step =
+          [](const State& s, Event e) {
+            Step to = step(s, e);
+            if (e == Event::unprocessed) to.state.replay = Replay::refused;
+            return to;
+          }}},
+    {"a replay uses up what a refusal allows",
+     "whatever a peer can do",
+     {.step =
+          [](const State& s, Event e) {
+            Step to = step(s, e);
+            if (e == Event::upstream_lost) to.state.replay = Replay::never;
+            return to;
+          }}},
+    {"a refused upload's body is wanted before there is a connection",
+     "client's clock",
+     {.step =
+          [](const State& s, Event e) {
+            Step to = step(s, e);
+            if (e == Event::unprocessed) to.state.in = s.in;
+            return to;
+          },
+      .client_clock =
+          [](const State& s) {
+            return s.in == In::reading && s.attempt == Attempt::opening ? ClientClock::receive
+                                                                        : client_clock(s);
+          }}},
+    {"a refusal behind an interim response is believed",
+     "what cannot happen",
+     {.applicable =
+          [](const State& s, Event e) {
+            State from = s;
+            if (e == Event::unprocessed && s.attempt == Attempt::waiting)
+              from.replay = Replay::refused;
+            return applicable(from, e);
+          }}},
     {"a request is replayed after an interim response",
      "after a byte of its response",
      {.applicable = [](const State& s, Event e) { return applicable(without_replay(s, e), e); },

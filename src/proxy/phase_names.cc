@@ -73,6 +73,7 @@ std::string_view name(Event event) {
     case Event::answer_end: return "answer_end";
     case Event::local_end: return "local_end";
     case Event::upstream_lost: return "upstream_lost";
+    case Event::unprocessed: return "unprocessed";
     case Event::upstream_full: return "upstream_full";
     case Event::upstream_room: return "upstream_room";
     case Event::tunnel_end: return "tunnel_end";

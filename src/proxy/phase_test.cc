@@ -362,6 +362,53 @@ TEST(Phase, AnUnsafeRequestIsNeverSentAgain) {
       kAnsweredAborted);
 }
 
+TEST(Phase, WhatTheUpstreamProvedUnprocessedIsSentAgainUnsafeOrNot) {
+  for (const Event head : {E::head_safe, E::head_bodyless, E::head_body, E::head_expect}) {
+    EXPECT_EQ(seen_after({E::client_bytes, head, E::connected, E::unprocessed}), kReopened);
+    EXPECT_EQ(clocks_after({E::client_bytes, head, E::connected, E::unprocessed}), kConnect);
+    EXPECT_EQ(seen_after({E::client_bytes, head, E::connected, E::unprocessed, E::connected,
+                          E::unprocessed}),
+              kReopened);
+  }
+}
+
+TEST(Phase, ARefusedUploadWaitsForAConnectionAndGoesOnWhereItWas) {
+  const Events refused = {E::client_bytes, E::head_body, E::connected, E::client_bytes,
+                          E::unprocessed};
+  EXPECT_EQ(state_after(refused).in, In::wait_connection);
+  EXPECT_EQ(state_after({E::client_bytes, E::head_body, E::connected, E::upstream_full,
+                         E::unprocessed, E::connected}),
+            state_after({E::client_bytes, E::head_body, E::connected}));
+  EXPECT_EQ(clocks_after({E::client_bytes, E::head_body, E::connected, E::body_end, E::unprocessed,
+                          E::connected}),
+            kSilence);
+  EXPECT_EQ(
+      state_after({E::client_bytes, E::head_expect, E::connected, E::unprocessed, E::connected}).in,
+      In::wait_continue);
+}
+
+TEST(Phase, ARefusalDoesNotUseUpTheReplayOfASafeRequestNorTheReplayARefusal) {
+  EXPECT_EQ(seen_after({E::client_bytes, E::head_safe, E::connected, E::unprocessed, E::connected,
+                        E::upstream_lost}),
+            kReopened);
+  EXPECT_EQ(seen_after({E::client_bytes, E::head_safe, E::connected, E::upstream_lost, E::connected,
+                        E::unprocessed}),
+            kReopened);
+  EXPECT_EQ(seen_after({E::client_bytes, E::head_safe, E::connected, E::upstream_lost, E::connected,
+                        E::unprocessed, E::connected, E::upstream_lost}),
+            kAnsweredAborted);
+}
+
+TEST(Phase, NothingIsUnprocessedOnceAByteOfItsResponseHasCome) {
+  for (const Event head : {E::head_safe, E::head_bodyless}) {
+    for (const Event event : {E::answer_bytes, E::interim, E::answer_head}) {
+      EXPECT_FALSE(
+          applicable(state_after({E::client_bytes, head, E::connected, event}), E::unprocessed));
+    }
+    EXPECT_FALSE(applicable(state_after({E::client_bytes, head}), E::unprocessed));
+  }
+}
+
 TEST(Phase, ATimeoutIsNeverRetried) {
   EXPECT_EQ(seen_after({E::client_bytes, E::head_safe, E::connected, E::upstream_deadline}),
             kAnsweredAborted);

@@ -37,7 +37,8 @@ struct Witness {
   Conn conn = Conn::fresh;
   Kind kind = Kind::none;
   Final final = Final::none;  // whose final head is on its way
-  std::uint8_t opens = 0;     // attempts of this exchange that have begun
+  bool asked = false;         // an attempt of this exchange has begun
+  bool replayed = false;      // ... and one more, because the fate of the first was unknown
   bool open = false;          // one has not ended
   bool connected = false;     // ... and has a connection
   bool complete = false;      // the request

@@ -71,6 +71,7 @@ bool Witness::possible(Event event) const {
     case Event::answer_end: return final == Final::upstreams && !over && !waits;
     case Event::local_end: return final == Final::ours && !over && !waits;
     case Event::upstream_lost: return tunnel || (open && connected);
+    case Event::unprocessed: return upstream_speaks && !spoke;
     case Event::upstream_full: return !full && (tunnel || (clients_turn() && !discards));
     case Event::upstream_room: return full;
     case Event::tunnel_end: return tunnel;
@@ -163,19 +164,20 @@ Broken Witness::upstream_sees(Event event, const Step& step, const Witness& was)
   switch (step.upstream) {
     case UpstreamEffect::none: return nullptr;
     case UpstreamEffect::open:
-      if (!asks || was.opens != 0) return "an exchange begins one attempt, with its head";
-      opens = 1;
-      open = true;
+      if (!asks || was.asked) return "an exchange begins one attempt, with its head";
+      asked = open = true;
       return nullptr;
     case UpstreamEffect::reopen:
-      if (kind != Kind::safe) return "an unsafe request is never sent again";
-      if (was.opens != 1) return "a safe request is sent at most twice";
+      if (event != Event::unprocessed) {
+        if (kind != Kind::safe) return "an unsafe request is never sent again";
+        if (was.replayed) return "a safe request is sent at most twice";
+        replayed = true;
+      }
       if (was.spoke || was.final != Final::none)
         return "nothing is sent again after a byte of its response";
-      if (event != Event::upstream_lost || !was.connected)
+      if ((event != Event::upstream_lost && event != Event::unprocessed) || !was.connected)
         return "only a lost connection is repeated, never a timeout";
-      opens = 2;
-      connected = false;
+      connected = full = false;
       return nullptr;
     case UpstreamEffect::finish:
       if (!was.open) return "an attempt ends once";
@@ -291,7 +293,7 @@ Broken Witness::owed(Event event, const State& before, const Step& step, const W
     case Event::upstream_lost:
       if (was.conn == Conn::tunnel)
         return conn == Conn::closed ? nullptr : "a lost tunnel closes both ways";
-      if (was.kind == Kind::safe && was.opens == 1 && !was.spoke && was.final == Final::none)
+      if (was.kind == Kind::safe && !was.replayed && !was.spoke && was.final == Final::none)
         return step.upstream == UpstreamEffect::reopen
                    ? nullptr
                    : "a stale connection does not fail a safe request";
@@ -300,6 +302,10 @@ Broken Witness::owed(Event event, const State& before, const Step& step, const W
       return step.client == (was.half_out() ? ClientEffect::cut : ClientEffect::answer)
                  ? nullptr
                  : "a failure is answered, or cuts";
+    case Event::unprocessed:
+      return step.upstream == UpstreamEffect::reopen && step.client == ClientEffect::none
+                 ? nullptr
+                 : "what was proved unprocessed is sent again";
     case Event::reset:
     case Event::grace_over:
       return conn == Conn::closed ? nullptr : "a client that is gone ends everything at once";

@@ -27,7 +27,7 @@ bool Exchange::wants_request_bytes() const {
   if (state.in == In::discarding) {
     return state.out == phase::Out::done || record.discarded <= limits().linger_bytes;
   }
-  if (upstream_deaf_ || !connection_) return false;
+  if (upstream_deaf_ || !connection_ || stream_lost()) return false;
   const bool head_waits = upstream_out_.accepted() == 0 && connection_->stream().writable();
   return upstream_out_.empty() || head_waits;
 }
@@ -100,7 +100,7 @@ bool Exchange::request_can_end() const {
 // Offers the upstream what waits for it. A write that fails does not end the attempt: an answer may
 // have come before.
 void Exchange::flush_upstream() {
-  if (!connection_ || upstream_deaf_ || upstream_out_.empty()) return;
+  if (!connection_ || upstream_deaf_ || upstream_out_.empty() || stream_lost()) return;
   const std::uint64_t before = upstream_out_.accepted();
   if (!upstream_out_.flush(connection_->stream())) upstream_deaf_ = true;
   if (upstream_out_.accepted() != before && session_->state().attempt == Attempt::waiting) {

@@ -59,7 +59,7 @@ void Exchange::read_response_head() {
     if (scan.event == http::ScanEvent::refused)
       return response_broken(http::as_upstream(scan.error));
     if (scan.event == http::ScanEvent::need_more) {
-      if (session_->state().replay == phase::Replay::once) session_->apply(Event::answer_bytes);
+      if (session_->state().replay != phase::Replay::never) session_->apply(Event::answer_bytes);
       return;
     }
     if (!use_response_head(scan.head(response_text_))) return;
@@ -83,7 +83,7 @@ bool Exchange::use_response_head(std::string_view text) {
     response_broken(ErrorKind::connection_terminated);
     return false;
   }
-  if (session_->state().replay == phase::Replay::once) session_->apply(Event::answer_bytes);
+  if (session_->state().replay != phase::Replay::never) session_->apply(Event::answer_bytes);
   if (response_.interim()) {
     if (++interims_ > kMaxInterimResponses) {
       response_broken(ErrorKind::http_protocol_error);
@@ -121,7 +121,8 @@ bool Exchange::is_stale_timeout() const {
 
 void Exchange::use_interim() {
   if (head.version == http::Version::http11) {
-    http::write_interim_head(client_out_.large_tail(), response_, setup().via_token);
+    http::write_interim_head(client_out_.large_tail(), response_, setup().via_token,
+                             record.upstream_http);
   }
   session_->apply(Event::interim);
 }
@@ -135,6 +136,7 @@ void Exchange::use_upgrade() {
       {.framing = {},
        .connection = is_101 ? http::ConnectionField::upgrade : http::ConnectionField::none,
        .via_token = setup().via_token,
+       .via_version = record.upstream_http,
        .request_id = request_id});
   session_->apply(Event::upgraded);
 }
@@ -155,6 +157,7 @@ void Exchange::use_final(http::Framing framing) {
                             {.framing = to_client,
                              .connection = client_connection_field(),
                              .via_token = setup().via_token,
+                             .via_version = record.upstream_http,
                              .request_id = request_id});
   response_body_.begin(framing, {limits().max_header_bytes, limits().max_headers});
   response_complete_ = response_body_.ended();
@@ -207,6 +210,9 @@ void Exchange::upstream_ended(io::Take::Kind how, int os_error) {
     }
     return;
   }
+  const bool unprocessed =
+      connection_->unprocessed() && phase::applicable(session_->state(), Event::unprocessed);
+  if (unprocessed) return attempt_refused(os_error);
   if (os_error == EPROTO) tell_tls_failure();
   attempt_lost({ErrorKind::connection_terminated, os_error});
 }

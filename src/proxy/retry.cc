@@ -20,6 +20,10 @@ Again try_again(const FailedAttempt& attempt) {
     const bool lost = attempt.error == ErrorKind::connection_terminated;
     return attempt.replayable && lost ? Again::at_once : Again::no;
   }
+  if (attempt.submitted == Submitted::refused) {
+    if (!attempt.held || attempt.rounds_failed > attempt.retries) return Again::no;
+    return attempt.rounds_failed == 1 ? Again::at_once : Again::after_backoff;
+  }
   if (!connecting_may_work_later(attempt.error)) return Again::no;
   return attempt.rounds_failed <= attempt.retries ? Again::after_backoff : Again::no;
 }

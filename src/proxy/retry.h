@@ -12,13 +12,14 @@ namespace hushgate::proxy {
 // How far a failed attempt had come.
 enum class Submitted : std::uint8_t {
   nothing,    // not one byte of the request was given to the kernel
+  refused,    // the upstream proved that it did not process it (HTTP/2)
   something,  // its fate at the upstream is unknown
 };
 
 enum class Again : std::uint8_t {
   no,
-  at_once,        // on a new connection
-  after_backoff,  // nothing was submitted: the whole round of connecting again
+  at_once,        // on a new connection, or a new stream
+  after_backoff,  // nothing was submitted, or refused again: the whole round of connecting again
 };
 
 struct FailedAttempt {
@@ -26,8 +27,10 @@ struct FailedAttempt {
   Submitted submitted;
   bool
       replayable;  // safe bodyless, first attempt, no byte of a response seen (phase::Replay::once)
-  std::uint32_t rounds_failed;  // rounds of connecting that have failed, this one included
-  std::uint32_t retries;        // upstreamRetries
+  // Rounds of connecting that have failed; for `refused`, refusals. This one included.
+  std::uint32_t rounds_failed;
+  std::uint32_t retries;  // upstreamRetries
+  bool held = false;      // `refused`: every body byte taken from the client is still here
 };
 
 Again try_again(const FailedAttempt& attempt);

@@ -64,6 +64,20 @@ TEST(Retry, TwoRetriesAreThreeRounds) {
   EXPECT_EQ(round(3), Again::no);
 }
 
+TEST(Retry, WhatWasRefusedIsSentAgainAtOnceThenAfterABackoffWhileAllOfItIsHeld) {
+  const auto refused = [](std::uint32_t refusals, std::uint32_t retries, bool held) {
+    return try_again({request_refused, Submitted::refused, false, refusals, retries, held});
+  };
+  for (std::uint32_t retries = 0; retries <= 4; ++retries) {
+    for (std::uint32_t refusals = 1; refusals <= 6; ++refusals) {
+      const Again some = refusals == 1 ? Again::at_once : Again::after_backoff;
+      EXPECT_EQ(refused(refusals, retries, true), refusals <= retries ? some : Again::no)
+          << refusals << " of " << retries;
+      EXPECT_EQ(refused(refusals, retries, false), Again::no);
+    }
+  }
+}
+
 TEST(Backoff, TheJitterIsFullAndItsCeilingDoubles) {
   struct Row {
     std::uint32_t rounds;

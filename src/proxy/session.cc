@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "proxy/access_log.h"
 #include "proxy/exchange.h"
+#include "proxy/h2_client.h"
 
 namespace hushgate::proxy {
 
@@ -39,10 +40,11 @@ std::optional<std::size_t> turn_of(const phase::State& state) {
 
 }  // namespace
 
-Session::Session(Context& context, io::StreamPtr stream, route::Site* site)
+Session::Session(Context& context, io::StreamPtr stream, route::Site* site, Carrier carrier)
     : context_(context),
       stream_(std::move(stream)),
       site_(site),
+      carrier_(carrier),
       timer_(context.wheel, *this, context.limits()) {
   stream_->set_owner(this);
   ++context_.session_count;
@@ -52,7 +54,7 @@ Session::Session(Context& context, io::StreamPtr stream, route::Site* site)
 
 Session::~Session() {
   retire_exchange();
-  if (context_.shared_clients != nullptr) {
+  if (carrier_ != Carrier::stream && context_.shared_clients != nullptr) {
     context_.shared_clients->fetch_sub(1, std::memory_order_relaxed);
   }
   if (--context_.session_count == 0 && context_.drained != nullptr) {
@@ -60,12 +62,19 @@ Session::~Session() {
   }
 }
 
-void Session::start(Context& context, io::StreamPtr stream, route::Site* site) {
-  context.counters.add(Counter::clients_accepted);
-  Session& session = *std::make_unique<Session>(context, std::move(stream), site).release();
-  session.life_ = session.live();
-  session.life_.start();
-  session.after_run();
+void Session::start(Context& context, io::StreamPtr stream, route::Site* site, Carrier carrier) {
+  const bool is_stream = carrier == Carrier::stream;
+  if (!is_stream) context.counters.add(Counter::clients_accepted);
+  Session& session =
+      *std::make_unique<Session>(context, std::move(stream), site, carrier).release();
+  if (is_stream) session.apply(Event::last);  // a stream has one exchange
+  session.begin();
+}
+
+void Session::begin() {
+  life_ = live();
+  life_.start();
+  after_run();
 }
 
 void Session::after_run() {
@@ -128,8 +137,26 @@ bool Session::take_head_once() {
     note_bytes();
     complete = exchange_->take_head(take.lease.bytes());
   }
-  if (complete) exchange_->act_on_head();
+  if (!complete) return true;
+  if (speaks_http2()) {
+    become_http2();
+  } else {
+    exchange_->act_on_head();
+  }
   return true;
+}
+
+// HTTP/2's preface looks like a head (RFC 9113 section 3.4), also behind ALPN.
+bool Session::speaks_http2() const {
+  return carrier_ == Carrier::connection && exchange_->is_http2_preface();
+}
+
+// What this connection is, it is from now on as an H2Client, which counts as the client too.
+void Session::become_http2() {
+  const std::string taken = exchange_->give_up_head();
+  carrier_ = Carrier::stream;
+  H2Client::start(context_, std::move(stream_), site_, taken);
+  apply(Event::reset);
 }
 
 // Always true: the connection is over. Why TLS has ended it is worth a line.

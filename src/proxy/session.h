@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/intrusive_list.h"
+#include "base/recycled.h"
 #include "io/stream.h"
 #include "io/task.h"
 #include "proxy/client_fin.h"
@@ -17,14 +18,24 @@
 
 namespace hushgate::proxy {
 
-inline constexpr int kTurnExchanges = 16;  // of one connection in one turn
+inline constexpr int kTurnExchanges = 16;         // of one connection in one turn
+inline constexpr std::size_t kMaxSpareSessions = 512;  // per worker
 
-class Session final : public io::Wakeup, public ListNode<SessionTag> {
+class Session final : public io::Wakeup,
+                      public ListNode<SessionTag>,
+                      public Recycled<Session, kMaxSpareSessions> {
  public:
+  // What its io::Stream is.
+  enum class Carrier : std::uint8_t {
+    connection,     // a client's; it counts as one of maxConnections
+    connection_h1,  // the same, and HTTP/2 is not spoken on it
+    stream,         // of an HTTP/2 connection, which counts itself
+  };
+
   // Owns itself: it ends when its connection is closed and its coroutine has returned.
   // `site`: what answers it; null: the routes of each exchange's setup.
-  static void start(Context& context, io::StreamPtr stream, route::Site* site);
-  Session(Context& context, io::StreamPtr stream, route::Site* site);  // see start()
+  static void start(Context& context, io::StreamPtr stream, route::Site* site, Carrier carrier);
+  Session(Context& context, io::StreamPtr stream, route::Site* site, Carrier carrier);
   ~Session();
 
   // --- from above
@@ -67,6 +78,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   }
   // No byte of a next request has been taken.
   bool nothing_taken() const;
+  void begin();
   io::Task<> live();
   io::Task<> linger();
   void after_run() override;
@@ -75,6 +87,8 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   bool cut_off();  // the request can never become complete; as judge_fin()
   bool has_had_its_share();
   bool take_head_once();
+  bool speaks_http2() const;
+  void become_http2();
   bool lost();
   void discard_once(std::uint64_t& discarded);
   void begin_exchange();
@@ -93,6 +107,7 @@ class Session final : public io::Wakeup, public ListNode<SessionTag> {
   io::StreamPtr stream_;
   route::Site* site_;
   phase::State state_;
+  Carrier carrier_;
   [[no_unique_address]] ClientTimer timer_;  // its padding has room for:
   ClientFin fin_;
   std::unique_ptr<Exchange> exchange_;  // while idle: only if a part of the next request is there

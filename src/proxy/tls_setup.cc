@@ -44,15 +44,16 @@ class Print {
   std::uint64_t value_ = 0;
 };
 
-std::uint64_t print_of(const config::ListenTls& tls) {
+std::uint64_t print_of(const config::ListenAddress& listen) {
+  const config::ListenTls& tls = *listen.tls;
   Print print;
   for (const config::ServerCertificate& one : tls.certificates) {
     print.add_file(one.certificate);
     print.add_file(one.key);
   }
   print.add_file(tls.client_ca);
-  print.add(fmt::format("{} {}", static_cast<int>(tls.min_version),
-                        static_cast<int>(tls.client_certificates)));
+  print.add(fmt::format("{} {} {}", static_cast<int>(tls.min_version),
+                        static_cast<int>(tls.client_certificates), static_cast<int>(listen.http2)));
   return print.value();
 }
 
@@ -61,17 +62,34 @@ std::uint64_t print_of(const config::Upstream& upstream) {
   Print print;
   for (const std::string* path : {&tls.ca, &tls.certificate, &tls.key}) print.add_file(*path);
   print.add(config::peer_name(upstream));
-  print.add(
-      fmt::format("{} {}", static_cast<int>(tls.min_version), static_cast<int>(tls.verification)));
+  print.add(fmt::format("{} {} {}", static_cast<int>(tls.min_version),
+                        static_cast<int>(tls.verification), static_cast<int>(upstream.protocol)));
   return print.value();
 }
 
-tls::ServerOptions options_of(const config::ListenTls& tls,
+// The first that the client has too is chosen.
+std::vector<std::string> offered(config::Http2 http2) {
+  if (http2 == config::Http2::off) return {"http/1.1", "http/1.0"};
+  return {"h2", "http/1.1", "http/1.0"};
+}
+
+std::vector<std::string> offered(config::Protocol protocol) {
+  switch (protocol) {
+    case config::Protocol::auto_: return {"h2", "http/1.1"};
+    case config::Protocol::http2: return {"h2"};
+    case config::Protocol::http1:
+    case config::Protocol::h2c: break;
+  }
+  return {"http/1.1"};
+}
+
+tls::ServerOptions options_of(const config::ListenAddress& listen,
                               std::shared_ptr<tls::TicketKeys> ticket_keys) {
+  const config::ListenTls& tls = *listen.tls;
   tls::ServerOptions options{.min_version = version(tls.min_version),
                              .client_certificates = policy(tls.client_certificates),
                              .client_ca_file = tls.client_ca,
-                             .alpn = {"http/1.1", "http/1.0"},
+                             .alpn = offered(listen.http2),
                              .ticket_keys = std::move(ticket_keys)};
   for (const config::ServerCertificate& one : tls.certificates) {
     options.certificates.push_back({.certificate_file = one.certificate, .key_file = one.key});
@@ -88,7 +106,7 @@ tls::ClientOptions options_of(const config::Upstream& upstream,
           .system_roots = std::move(roots),
           .verify = verify ? tls::Verify::yes : tls::Verify::no,
           .certificate = {.certificate_file = tls.certificate, .key_file = tls.key},
-          .alpn = {"http/1.1"},
+          .alpn = offered(upstream.protocol),
           .min_version = version(tls.min_version)};
 }
 
@@ -130,11 +148,11 @@ std::expected<TlsMaker::Made, std::vector<std::string>> TlsMaker::make(
     auto& context = made.setup.listeners.emplace_back();
     if (!config.listen[i].tls) continue;
     const std::string key = fmt::format("listen[{}].tls", i);
-    const std::uint64_t print = print_of(*config.listen[i].tls);
+    const std::uint64_t print = print_of(config.listen[i]);
     context = find(listeners_, print);
     if (!context) {
       if (!ticket_keys_) ticket_keys_ = std::make_shared<tls::TicketKeys>();
-      auto fresh = tls::ServerContext::make(options_of(*config.listen[i].tls, ticket_keys_));
+      auto fresh = tls::ServerContext::make(options_of(config.listen[i], ticket_keys_));
       if (!fresh) {
         add_sentences(key, fresh.error(), faults);
         continue;

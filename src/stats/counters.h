@@ -29,6 +29,8 @@ enum class Counter : std::uint8_t {
   connect_retries,    // whole rounds repeated after a backoff
   reuses,             // requests that went out on a pooled connection
   replays,            // safe bodyless requests sent again
+  upstream_refusals,  // attempts that an upstream proved unprocessed (HTTP/2)
+  fates_unknown,      // unsafe requests lost after something of them was submitted
   pool_expired,       // closed by us at their idle timeout
   pool_closed_early,  // closed by the upstream while idle
   pool_stray_bytes,   // thrown away because bytes came while idle
@@ -38,6 +40,13 @@ enum class Counter : std::uint8_t {
   close_wait_reset,   // an upstream did not close after an unsafe exchange: reset by us
   spares_made,        // connections to an upstream made ahead of need
   spares_used,
+  links_opened,      // connections to an upstream that requests share (HTTP/2)
+  link_streams,      // streams on them, one for each attempt
+  links_drained,     // an upstream has ended one in order (GOAWAY)
+  pings_unanswered,  // one that had been silent did not answer, and gets no streams
+  h2_clients,        // connections of clients that spoke HTTP/2
+  h2_streams,        // requests on them
+  h2_floods,         // such connections that were ended for one
   tls_accepts_full,  // handshakes with clients
   tls_accepts_resumed,
   tls_accepts_failed,  // ended by the client or its bytes

@@ -25,8 +25,10 @@ TEST(Counters, TheNamesStandInTheOrderOfTheEnum) {
   EXPECT_EQ(name(Counter::swept_idle), "swept_idle");
   EXPECT_EQ(name(Counter::upstream_silent), "upstream_silent");
   EXPECT_EQ(name(Counter::replays), "replays");
+  EXPECT_EQ(name(Counter::fates_unknown), "fates_unknown");
   EXPECT_EQ(name(Counter::pool_stray_bytes), "pool_stray_bytes");
   EXPECT_EQ(name(Counter::ports_exhausted), "ports_exhausted");
+  EXPECT_EQ(name(Counter::pings_unanswered), "pings_unanswered");
   EXPECT_EQ(name(Counter::close_wait_reset), "close_wait_reset");
   EXPECT_EQ(name(Counter::tls_floods_ended), "tls_floods_ended");
 }

@@ -79,9 +79,10 @@ class Stream final : public io::Stream,
   static Pointer accept(Scratch& scratch, std::shared_ptr<const ServerContext> context,
                         io::StreamPtr inner);
   // A connection to an upstream, which may still be connecting. connecting() until the handshake
-  // has ended; then failed() and failure() tell how. `sessions` outlives the stream.
+  // has ended; then failed() and failure() tell how. `sessions` outlives the stream. `only`: the
+  // one protocol that is offered (ALPN) in place of the context's; empty: those.
   static Pointer connect(Scratch& scratch, Sessions& sessions, io::StreamPtr inner,
-                         io::Runnable* owner);
+                         io::Runnable* owner, std::string_view only = {});
 
   Stream(Passkey, Scratch& scratch, io::StreamPtr inner);
   ~Stream();

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "tls/certificate.h"
 #include "tls/client_context.h"
+#include "tls/context_settings.h"
 #include "tls/explain.h"
 #include "tls/openssl.h"
 #include "tls/server_context.h"
@@ -47,7 +48,7 @@ Stream::Pointer Stream::accept(Scratch& scratch, std::shared_ptr<const ServerCon
 }
 
 Stream::Pointer Stream::connect(Scratch& scratch, Sessions& sessions, io::StreamPtr inner,
-                                io::Runnable* owner) {
+                                io::Runnable* owner, std::string_view only) {
   Pointer stream(std::make_unique<Stream>(Passkey{}, scratch, std::move(inner)).release());
   const ClientContext& context = sessions.context();
   stream->sessions_ = &sessions;
@@ -57,6 +58,11 @@ Stream::Pointer Stream::connect(Scratch& scratch, Sessions& sessions, io::Stream
   SSL* const ssl = stream->ssl_.get();
   SSL_set_connect_state(ssl);
   if (context.sends_name()) SSL_set_tlsext_host_name(ssl, context.server_name().c_str());
+  if (!only.empty()) {
+    const std::string offered = alpn_wire({std::string(only)});
+    SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()),
+                        static_cast<unsigned>(offered.size()));
+  }
   if (const SessionPtr session = sessions.take()) SSL_set_session(ssl, session.get());
   if (!stream->inner_->connecting()) scratch.loop_.ready(*stream);
   return stream;

@@ -57,10 +57,35 @@ void Dialer::start(Endpoint& endpoint, const Limits& limits, Time now, Purpose p
   connect_timeout_ = limits.connect_timeout;
   error_ = {};
   failed_address_ = {};
+  lost_leg_ = false;
   total_due_ = now + limits.connect_total;
   ports_due_ = now + std::min<Duration>(limits.connect_timeout, limits.connect_total);
+  Shared* const shared = endpoint.shared();
+  if (shared != nullptr && purpose != Purpose::link) shared->heed(limits);
+  LegWait::Want want{};
+  if (!wants_leg(want)) return begin_alone(now);
+  state_ = State::sharing;
+  shared->wait(leg_wait_, want);
+}
+
+bool Dialer::wants_leg(LegWait::Want& want) const {
+  const Shared* const shared = endpoint_->shared();
+  if (shared == nullptr || shared->mode() == Shared::Mode::http1) return false;
+  switch (purpose_) {
+    case Purpose::request: want = LegWait::Want::any; return true;
+    case Purpose::replay: want = LegWait::Want::fresh; return true;
+    case Purpose::upgrade:
+      want = LegWait::Want::extended;
+      return endpoint_->config().protocol != config::Protocol::auto_;
+    case Purpose::link:
+    case Purpose::spare: break;
+  }
+  return false;
+}
+
+void Dialer::begin_alone(Time now) {
   state_ = State::resolving;
-  endpoint.name().need(name_wait_, now);
+  endpoint_->name().need(name_wait_, now);
 }
 
 void Dialer::gather_addresses() {
@@ -76,12 +101,45 @@ void Dialer::gather_addresses() {
 }
 
 Dialer::State Dialer::step(Time now) {
+  if (state_ == State::sharing) step_sharing(now);
   if (state_ == State::resolving) step_resolving(now);
   if (state_ == State::port_wait) step_port_wait(now);
   if (state_ == State::racing) watch_attempts(now);
   if (state_ == State::handshake) watch_handshake(now);
   set_alarm(now);
   return state_;
+}
+
+void Dialer::step_sharing(Time now) {
+  switch (leg_wait_.state()) {
+    case LegWait::State::alone: return begin_alone(now);
+    case LegWait::State::failed:
+      failed_address_ = leg_wait_.failed_address();
+      return fail(leg_wait_.error());
+    case LegWait::State::granted:
+      connection_ = leg_wait_.take();
+      if (connection_->stream().failed()) return leg_lost(now);
+      end_waits();
+      state_ = State::connected;
+      return;
+    case LegWait::State::idle:
+    case LegWait::State::waiting: break;
+  }
+  if (now >= total_due_) fail({ErrorKind::connection_timeout, ETIMEDOUT});
+}
+
+// Its connection ended before it was taken. Nothing was on it, so it is asked for another, once: an
+// upstream that ends every connection is not to be met again and again.
+void Dialer::leg_lost(Time now) {
+  io::Stream& stream = connection_->stream();
+  failed_address_ = stream.peer();
+  const Error error{ErrorKind::connection_failed, stream.error()};
+  connection_.reset();
+  if (std::exchange(lost_leg_, true)) return fail(error);
+  LegWait::Want want{};
+  if (!wants_leg(want)) return begin_alone(now);
+  endpoint_->shared()->wait(leg_wait_, want);
+  if (leg_wait_.state() != LegWait::State::waiting) step_sharing(now);
 }
 
 void Dialer::step_resolving(Time now) {
@@ -144,45 +202,63 @@ void Dialer::watch_attempts(Time now) {
 void Dialer::won(io::StreamPtr stream, Time now) {
   attempts_.clear();
   if (endpoint_->sessions() != nullptr) return begin_handshake(std::move(stream), now);
-  winner_ = std::move(stream);
+  speaks_http2_ = endpoint_->config().protocol == config::Protocol::h2c;
+  connected(std::move(stream));
+}
+
+void Dialer::connected(io::StreamPtr stream) {
+  if (stream->peer().ip() != nullptr) endpoint_->name().prefer(stream->peer().ip()->ip);
+  if (speaks_http2_ && purpose_ != Purpose::link) {
+    connection_ = endpoint_->shared()->adopt(std::move(stream));
+  } else {
+    winner_ = std::move(stream);
+  }
   end_waits();
   state_ = State::connected;
+}
+
+// Where HTTP/2 is of no use it is not offered. Empty: all that the configuration offers is.
+std::string_view Dialer::only_protocol() const {
+  const bool only_http1 = purpose_ == Purpose::upgrade || purpose_ == Purpose::spare;
+  return only_http1 ? "http/1.1" : "";
 }
 
 void Dialer::begin_handshake(io::StreamPtr stream, Time now) {
   state_ = State::handshake;
   handshake_due_ = std::min<Time>(now + connect_timeout_, total_due_);
   handshake_ = tls::Stream::connect(endpoint_->services().tls, *endpoint_->sessions(),
-                                    std::move(stream), &owner_);
+                                    std::move(stream), &owner_, only_protocol());
   watch_handshake(now);
 }
 
 void Dialer::watch_handshake(Time now) {
-  if (handshake_->failed() || (handshake_->connecting() && now >= handshake_due_)) {
-    return handshake_failed(now);
+  if (handshake_->failed()) {
+    const tls::Failure& failure = handshake_->failure();
+    Error error{ErrorKind::tls_protocol_error, 0};
+    if (failure.kind == tls::FailureKind::certificate)
+      error = {ErrorKind::tls_certificate_error, 0};
+    if (failure.kind == tls::FailureKind::transport) {
+      error = {kind_of(handshake_->error()), handshake_->error()};
+    }
+    return handshake_failed(error, failure.message, now);
   }
-  if (handshake_->connecting()) return;
-  winner_ = std::move(handshake_);
-  end_waits();
-  state_ = State::connected;
+  if (handshake_->connecting()) {
+    if (now < handshake_due_) return;
+    return handshake_failed({ErrorKind::connection_timeout, ETIMEDOUT},
+                            "the TLS handshake did not end in time", now);
+  }
+  speaks_http2_ = handshake_->alpn() == "h2";
+  if (endpoint_->config().protocol == config::Protocol::http2 && !speaks_http2_) {
+    return handshake_failed({ErrorKind::tls_protocol_error, 0},
+                            "the upstream did not choose h2 (ALPN); its protocol is \"http2\"",
+                            now);
+  }
+  connected(std::move(handshake_));
 }
 
 // A certificate that does not verify is nothing that another try would change.
-void Dialer::handshake_failed(Time now) {
+void Dialer::handshake_failed(Error error, std::string_view why, Time now) {
   const SocketAddress to = handshake_->peer();
-  Error error{ErrorKind::connection_timeout, ETIMEDOUT};
-  std::string why = "the TLS handshake did not end in time";
-  if (handshake_->failed()) {
-    const tls::Failure& failure = handshake_->failure();
-    why = failure.message;
-    switch (failure.kind) {
-      case tls::FailureKind::certificate: error = {ErrorKind::tls_certificate_error, 0}; break;
-      case tls::FailureKind::transport:
-        error = {kind_of(handshake_->error()), handshake_->error()};
-        break;
-      default: error = {ErrorKind::tls_protocol_error, 0};
-    }
-  }
   Services& services = endpoint_->services();
   services.log.line(services.loop.now(), LogLevel::warning, "upstream_tls_failed")
       .text("upstream", endpoint_->config().name)
@@ -272,7 +348,10 @@ void Dialer::fail(Error error) {
 
 void Dialer::end_waits() {
   name_wait_.unlink();
-  if (endpoint_ != nullptr) endpoint_->stop_waiting(port_wait_);
+  if (endpoint_ != nullptr) {
+    endpoint_->stop_waiting(port_wait_);
+    if (Shared* const shared = endpoint_->shared()) shared->stop_waiting(leg_wait_);
+  }
   alarm_.cancel();
 }
 
@@ -286,7 +365,7 @@ void Dialer::set_alarm(Time now) {
   } else if (state_ == State::port_wait) {
     due = ports_due_;
     if (endpoint_->is_next(port_wait_)) due = std::min(due, now + kPortPoll);
-  } else if (state_ != State::resolving) {
+  } else if (state_ != State::resolving && state_ != State::sharing) {
     return;
   }
   endpoint_->services().loop.set_alarm(alarm_, due);
@@ -295,14 +374,23 @@ void Dialer::set_alarm(Time now) {
 ConnectionPtr Dialer::take(Time now) {
   HG_ASSERT(state_ == State::connected);
   state_ = State::idle;
-  if (winner_->peer().ip() != nullptr) endpoint_->name().prefer(winner_->peer().ip()->ip);
-  return Connection::begin(*std::exchange(endpoint_, nullptr), std::move(winner_), now);
+  Endpoint& endpoint = *std::exchange(endpoint_, nullptr);
+  if (connection_) return std::move(connection_);
+  return Connection::begin(endpoint, std::move(winner_), now);
+}
+
+io::StreamPtr Dialer::take_stream() {
+  HG_ASSERT(state_ == State::connected && purpose_ == Purpose::link);
+  state_ = State::idle;
+  endpoint_ = nullptr;
+  return std::move(winner_);
 }
 
 void Dialer::cancel() {
   attempts_.clear();
   handshake_.reset();
   winner_.reset();
+  connection_.reset();
   end_waits();
   endpoint_ = nullptr;
   state_ = State::idle;

@@ -5,32 +5,25 @@
 
 #include "base/assert.h"
 #include "http/h1_state.h"
+#include "upstream/shared.h"
 #include "upstream/spares.h"
 
 namespace hushgate::upstream {
+namespace {
+
+bool may_share(const config::Upstream& upstream) {
+  switch (upstream.protocol) {
+    case config::Protocol::auto_: return upstream.scheme == config::Scheme::https;
+    case config::Protocol::http1: return false;
+    case config::Protocol::http2:
+    case config::Protocol::h2c: return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 using stats::Counter;
-
-ConnectionPtr Connection::begin(Endpoint& endpoint, io::StreamPtr stream, Time now) {
-  auto connection = std::make_unique<Connection>(endpoint, std::move(stream), now);
-  endpoint.services().wheel.set(connection->deadline_, now + kTcpKeepAliveIdle);
-  return connection;
-}
-
-void Connection::probe() {
-  if (!std::exchange(probed_, true)) stream_->set_keep_alive(io::kTcpKeepAlive);
-}
-
-void Connection::run() {
-  if (state_ == State::active) {
-    deadline_.clear();
-    return probe();
-  }
-  if (state_ == State::idle) return endpoint_.idle_event(*this);
-  if (state_ == State::spare) return endpoint_.spares_->event(*this);
-  HG_ASSERT(state_ == State::ending);
-  endpoint_.ending_event(*this);
-}
 
 Endpoint::Endpoint(const Services& services, config::Upstream config,
                    tls::ClientContext::Pointer tls)
@@ -41,12 +34,14 @@ Endpoint::Endpoint(const Services& services, config::Upstream config,
                 : Name(services.loop, services.names, config_.host)),
       tls_(std::move(tls)) {
   if (tls_) sessions_.emplace(tls_);
+  if (may_share(config_)) shared_ = std::make_unique<Shared>(*this);
   if (config_.spare > 0) spares_ = std::make_unique<Spares>(*this, config_.spare);
 }
 
 Endpoint::~Endpoint() {
   at_rest_ = nullptr;
   spares_.reset();
+  shared_.reset();
   while (!idle_.empty()) discard(idle_.back(), io::CloseHow::reset);
   while (!ending_.empty()) discard(ending_.back(), io::CloseHow::reset);
 }
@@ -64,7 +59,13 @@ bool Endpoint::serves(const config::Upstream& upstream,
 void Endpoint::retire(io::Runnable& at_rest) {
   at_rest_ = &at_rest;
   if (spares_) spares_->drop_all();
+  if (shared_) shared_->retire();
   while (!idle_.empty()) discard(idle_.back(), io::CloseHow::reset);
+}
+
+Spares* Endpoint::spares() {
+  const bool wanted = at_rest_ == nullptr && (!shared_ || shared_->mode() == Shared::Mode::http1);
+  return wanted ? spares_.get() : nullptr;
 }
 
 ConnectionPtr Endpoint::unlink(Connection& connection) {
@@ -99,6 +100,7 @@ ConnectionPtr Endpoint::take_idle() {
 }
 
 void Endpoint::put_idle(ConnectionPtr connection, std::optional<std::uint32_t> hint_s) {
+  if (connection->multiplexed()) return finish(std::move(connection));
   io::Stream& stream = connection->stream();
   const Time now = services_.loop.now();
   Duration limit = early_close_.limit(config_.idle_timeout, now);
@@ -125,6 +127,7 @@ void Endpoint::put_idle(ConnectionPtr connection, std::optional<std::uint32_t> h
 }
 
 void Endpoint::end(ConnectionPtr connection) {
+  if (connection->multiplexed()) return finish(std::move(connection));
   Connection& ending = *connection.release();
   ending.state_ = Connection::State::ending;
   ending.stream().set_owner(&ending);
@@ -132,6 +135,11 @@ void Endpoint::end(ConnectionPtr connection) {
   ending_.push_back(ending);
   ++ending_count_;
   if (ending.stream().readable() || ending.stream().failed()) ending_event(ending);
+}
+
+void Endpoint::finish(ConnectionPtr connection) {
+  HG_ASSERT(connection->multiplexed());
+  io::close(std::move(connection->stream_), io::CloseHow::fin);
 }
 
 void Endpoint::drop(ConnectionPtr connection) {
@@ -143,13 +151,14 @@ void Endpoint::drop(ConnectionPtr connection) {
 std::size_t Endpoint::shed_idle(std::size_t at_most) {
   std::size_t shed = 0;
   for (; shed < at_most && !idle_.empty(); ++shed) discard(idle_.back(), io::CloseHow::reset);
+  if (shed < at_most && shared_) shed += shared_->shed_idle(at_most - shed);
   if (shed == 0 && spares_) shed = spares_->drop_all();
   services_.counters.add(Counter::pool_shed, shed);
   return shed;
 }
 
 std::size_t Endpoint::free_ports() {
-  std::size_t freed = shed_idle(idle_count_);
+  std::size_t freed = shed_idle(idle_count_ + (shared_ ? shared_->idle_count() : 0));
   if (spares_) freed += spares_->drop_all();
   for (std::size_t n = (ending_count_ + 1) / 2; n > 0; --n, ++freed) {
     services_.counters.add(Counter::close_wait_reset);

@@ -17,6 +17,7 @@
 
 namespace hushgate::upstream {
 
+class Shared;
 class Spares;
 struct PortWaitTag {};
 
@@ -55,18 +56,24 @@ class Endpoint {
   // The most recently used idle connection on which nothing has happened, looked at this moment;
   // null if there is none.
   ConnectionPtr take_idle();
-  // Connections made ahead of need; null: none are (config().spare, or it is retired).
-  Spares* spares() { return at_rest_ == nullptr ? spares_.get() : nullptr; }
+  // Connections made ahead of need; null: none are (config().spare, it is retired, or requests
+  // share connections).
+  Spares* spares();
+  // Connections that requests share (HTTP/2); null: none are.
+  Shared* shared() { return shared_.get(); }
 
   // Pools a connection after an exchange that may_pool(). `hint`: the upstream's Keep-Alive
   // timeout.
   void put_idle(ConnectionPtr connection, std::optional<std::uint32_t> hint_s);
+  // The leg of an exchange that is complete: closed in order. put_idle() and end() do the same of
+  // one.
+  void finish(ConnectionPtr connection);
   // After an unsafe exchange: waits for the upstream's FIN up to closeWaitMs, then resets.
   void end(ConnectionPtr connection);
-  // Abandoned or broken: reset at once.
+  // Abandoned or broken: reset at once; of a leg, its stream alone.
   void drop(ConnectionPtr connection);
 
-  // Resets idle connections, oldest first; returns how many.
+  // Resets idle connections, oldest first, shared ones without a stream last; returns how many.
   std::size_t shed_idle(std::size_t at_most);
   // No local port is free: resets every idle connection, and of those whose FIN is awaited the
   // older half, at least one. Returns how many.
@@ -107,6 +114,7 @@ class Endpoint {
   IntrusiveList<Connection, ConnectionTag> idle_;  // most recently used first
   IntrusiveList<Connection, ConnectionTag> ending_;
   std::unique_ptr<Spares> spares_;
+  std::unique_ptr<Shared> shared_;
   IntrusiveList<PortWait, PortWaitTag> port_waits_;
   std::size_t idle_count_ = 0;
   std::size_t ending_count_ = 0;

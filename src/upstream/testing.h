@@ -127,8 +127,8 @@ struct Bench;
 // A dialer with an owner that steps it, as an exchange does.
 struct Dial {
   explicit Dial(Bench& bench);  // to its endpoint
-  void start() {
-    dialer.start(endpoint, limits, endpoint.services().loop.now());
+  void start(Dialer::Purpose purpose = Dialer::Purpose::request) {
+    dialer.start(endpoint, limits, endpoint.services().loop.now(), purpose);
     step();
   }
   void step() {
@@ -167,7 +167,7 @@ struct Bench {
   Endpoint& endpoint() {
     if (!endpoint_) {
       endpoint_ = std::make_unique<Endpoint>(
-          Services{loop, wheel, counters, log, names, room, scratch}, config);
+          Services{loop, wheel, counters, log, names, room, scratch}, config, tls);
     }
     return *endpoint_;
   }
@@ -201,6 +201,7 @@ struct Bench {
   Room room;
   tls::Scratch scratch{loop};
   config::Upstream config;
+  tls::ClientContext::Pointer tls;
 
  private:
   std::unique_ptr<io::Backend> make_backend() {

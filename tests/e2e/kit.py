@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,9 +41,11 @@ SCRIPTS = {
                    (r"^OK ", r"^DIFF ")),
     "resp.py": ({"limits": {"upstreamTimeoutMs": 3000}}, "--proxy {address} --backend-port {up}", 900,
                 (r"^OK ", r"^DIFF ")),
+    "h2smuggle.py": ({"upstream": {"host": "client"}}, "--proxy {address} --backend-port {up}", 300,
+                     (r"^OK ", r"^DIFF ")),
 }
-SPEAK_TLS = ("smuggle.py",)  # those that have --tls themselves
-QUICK_OVER_TLS = ("matrix.py", "resp.py")
+SPEAK_TLS = ("smuggle.py", "h2smuggle.py")  # those that have --tls themselves
+QUICK_OVER_TLS = ("matrix.py", "resp.py", "h2smuggle.py")
 # A FIN means over TLS that the client is gone; a wrapper in between is who runs out of descriptors.
 NOT_WRAPPED = ("half-closed-large-download",)
 NOT_WRAPPED_OPTION = " --emfile"
@@ -124,6 +127,14 @@ def output_of(command, seconds):
         return (out.decode("utf-8", "replace") if isinstance(out, bytes) else out), "too late"
 
 
+def interpreter():
+    """One that has the package hpack, which some cases need: Debian's packages are of its own Python."""
+    for path in (sys.executable, shutil.which("python3", path="/usr/bin")):
+        if path and subprocess.run([path, "-c", "import hpack"], capture_output=True, check=False).returncode == 0:
+            return path
+    return sys.executable
+
+
 def lines_of(patterns, text):
     passed, failed = (re.findall(pattern + ".*$", text, re.MULTILINE) for pattern in patterns)
     return len(passed), failed
@@ -141,7 +152,7 @@ def run_script(kit, name, binary, tls=False):
         return 0, [f"the gateway did not start: {gateway.stop()}"]
     port = gateway.address.rsplit(":", 1)[1]
     words = shlex.split(arguments.format(address=gateway.address, port=port, up=up, pid=gateway.process.pid))
-    text, code = output_of([sys.executable, str(kit / name), *words], seconds)
+    text, code = output_of([interpreter(), str(kit / name), *words], seconds)
     if patterns:
         passed, failed = lines_of(patterns, text)
     else:

@@ -40,6 +40,8 @@ class BareWire final : public Wire {
     };
   }
 
+  io::SimPeer& below() { return *peer_; }
+
   bool open() override { return peer_->open(); }
   bool failed() override { return peer_->failed(); }
   bool peer_finished() override { return peer_->peer_finished(); }

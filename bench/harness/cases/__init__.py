@@ -16,13 +16,13 @@ class Run:
     def http_peers(self, *more):
         """Everybody who speaks HTTP, and `more`."""
         return [name for name, peer in self.field.peers.items()
-                if peer.kind != "floor" and name != "HAProxy no-delay"] + list(more)
+                if peer.kind not in ("floor", "way")] + list(more)
 
     def side_peers(self, *more):
         """The same, but few of them in a quick look."""
         few = self.profile.side_peers
         return [name for name in self.http_peers(*more)
-                if not few or name in few or self.field.peers.get(name) and self.field.peers[name].kind != "peer"]
+                if not few or name in few or self.field.peers.get(name) and self.field.peers[name].kind not in ("peer", "way")]
 
 
 @dataclass

@@ -12,7 +12,7 @@ _PEERS = ("nginx", "HAProxy")
 def tls(run):
     """All on one core: requests on kept connections, then a connection for each."""
     field, profile, results = run.field, run.profile, []
-    pem = _certificate(field.directory)
+    pem = certificate(field.directory)
     names = [name for name in field.peers if field.peers[name].kind == "ours" or name in _PEERS]
 
     def measure(*arguments):
@@ -33,7 +33,7 @@ def tls(run):
     return results
 
 
-def _certificate(directory):
+def certificate(directory):
     """A P-256 certificate for localhost with its key, in one file."""
     directory.mkdir(parents=True, exist_ok=True)
     key, pem = directory / "key.pem", directory / "localhost.pem"
