@@ -79,21 +79,22 @@ TEST(LoadHttp2, EveryProtocolFitsAScheme) {
 
 TEST(LoadHttp2Faults, WhatDoesNotFitTheUrlIsSaidWithWhatWould) {
   EXPECT_EQ(faults_of(to(R"({"url": "http://h", "protocol": "http2"})")),
-            "f:1:68: upstreams.u.protocol is \"http2\"; but url is \"http://h\", which has no TLS; "
+            "f:1:69: upstreams.u.protocol is \"http2\"; but url is \"http://h\", which has no TLS; "
             "\"h2c\" is HTTP/2 without it");
   EXPECT_EQ(faults_of(to(R"({"protocol": "http2", "url": "unix:/s"})")),
-            "f:1:47: upstreams.u.protocol is \"http2\"; but url is \"unix:/s\", which has no TLS; "
+            "f:1:50: upstreams.u.protocol is \"http2\"; but url is \"unix:/s\", which has no TLS; "
             "\"h2c\" is HTTP/2 without it");
   EXPECT_EQ(faults_of(to(R"({"url": "https://h", "protocol": "h2c"})")),
-            "f:1:69: upstreams.u.protocol is \"h2c\"; but url is \"https://h\", where TLS comes "
+            "f:1:70: upstreams.u.protocol is \"h2c\"; but url is \"https://h\", where TLS comes "
             "first; \"http2\" is HTTP/2 behind TLS");
   EXPECT_EQ(faults_of(to(R"({"url": "https://h", "protocol": "h3"})")),
-            "f:1:69: upstreams.u.protocol is \"h3\"; it must be one of \"auto\", \"http1\", "
+            "f:1:70: upstreams.u.protocol is \"h3\"; it must be one of \"auto\", \"http1\", "
             "\"http2\", \"h2c\"");
 }
 
 TEST(LoadHttp2Faults, ADefaultMustFitEveryUpstreamThatHasNoneOfItsOwn) {
-  EXPECT_EQ(faults_of(R"({"listen": ":1", "upstream": {"protocol": "h2c"}, "routes": [],
+  EXPECT_EQ(faults_of(R"({"listen": ":1", "upstream": {"protocol": "h2c"},
+                          "routes": [{"path": "/", "upstream": "a"}],
                           "upstreams": {"a": "http://a",
                                         "b": {"url": "https://b", "protocol": "auto"}}})"),
             "none");

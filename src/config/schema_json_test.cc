@@ -100,8 +100,8 @@ bool taken_by_load(const std::string& text) {
   return load({.file = File{"f.json", text}}).has_value();
 }
 
-std::string with(const std::string& member) {
-  return R"({"listen": ":1", "upstreams": {"u": {"url": "http://h"}}, )" + member + '}';
+std::string with(const std::string& member, const std::string& url = "http://h") {
+  return R"({"listen": ":1", "upstreams": {"u": {"url": ")" + url + R"("}}, )" + member + '}';
 }
 
 // What else must be there for a value of this key, with a comma in front.
@@ -130,6 +130,12 @@ std::string file_with(const Key& key, const std::string& value) {
   }
   if (key.path.starts_with("listen[].tls.")) {
     return listener_with(R"("certificates": [{"certificate": "/c", "key": "/k"}], )" + member);
+  }
+  if (key.path == "listen[].http2") {
+    return R"({"upstreams": {"u": "http://h"}, "listen": {"address": ":1", )" + member + "}}";
+  }
+  if (key.path == "upstream.protocol" && value == "\"http2\"") {
+    return with(R"("upstream": {)" + member + '}', "https://h");
   }
   if (key.path.starts_with("upstream.tls.")) {
     return with(R"("upstream": {"tls": {)" + member + "}}");

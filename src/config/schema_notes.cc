@@ -60,7 +60,9 @@ constexpr std::array kNotes{
     Note{
         "upstream.spare",
         "Each is at most 2 s old and was never used before. What it saves is the time of a connect "
-        "and a TLS handshake; what it costs is a connection now and then that nobody uses."},
+        "and a TLS handshake; what it costs is a connection now and then that nobody uses. Where "
+        "HTTP/2 "
+        "is spoken there are none."},
     Note{"upstream.tls",
          "A fault in an upstream whose url is not https. As defaults it is passed over there."},
     Note{"upstream.tls.ca",

@@ -1,40 +1,42 @@
 #include "h2/block.h"
 
+#include <algorithm>
+
 #include "http/text.h"
 
 namespace hushgate::h2 {
 
-bool Block::add(std::string_view name, std::string_view value) {
-  if (!begin_entry(name, value)) return false;
-  bytes_.append(name);
-  bytes_.append(value);
-  return true;
-}
-
-bool Block::add_lowered(std::string_view name, std::string_view value) {
-  if (!begin_entry(name, value)) return false;
-  const std::size_t before = bytes_.size();
-  const std::size_t after = before + name.size();
-  bytes_.resize_and_overwrite(after, [&](char* data, std::size_t) {
-    for (std::size_t i = 0; i < name.size(); ++i) data[before + i] = http::to_lower(name[i]);
-    return after;  // what is handed in may be the grown capacity
-  });
-  bytes_.append(value);
-  return true;
-}
-
-bool Block::begin_entry(std::string_view name, std::string_view value) {
-  const std::size_t room = max_bytes_ - text_bytes_;
+template <typename CopyName>
+bool Block::add_line(std::string_view name, std::string_view value, CopyName copy_name) {
+  const std::size_t before = text_.size();
   const std::size_t size = name.size() + value.size() + kLineBytes;
-  if (overflowed_ || size > room) {
+  if (overflowed_ || size > max_bytes_ - before) {
     overflowed_ = true;
     return false;
   }
-  text_bytes_ += size;
-  entries_.push_back({static_cast<std::uint32_t>(bytes_.size()),
-                      static_cast<std::uint32_t>(name.size()),
+  // The size that is handed in may be a grown capacity.
+  text_.resize_and_overwrite(before + size, [&](char* data, std::size_t) {
+    char* at = data + before;
+    copy_name(at);
+    at += name.size();
+    *at++ = ':';
+    *at++ = ' ';
+    at += value.copy(at, value.size());
+    *at++ = '\r';
+    *at++ = '\n';
+    return before + size;
+  });
+  entries_.push_back({static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(name.size()),
                       static_cast<std::uint32_t>(value.size())});
   return true;
+}
+
+bool Block::add(std::string_view name, std::string_view value) {
+  return add_line(name, value, [&](char* to) { name.copy(to, name.size()); });
+}
+
+bool Block::add_lowered(std::string_view name, std::string_view value) {
+  return add_line(name, value, [&](char* to) { std::ranges::transform(name, to, http::to_lower); });
 }
 
 std::string_view Block::find(std::string_view name) const {
@@ -46,11 +48,10 @@ std::string_view Block::find(std::string_view name) const {
 }
 
 void Block::clear() {
-  bytes_.clear();
+  text_.clear();
   entries_.clear();
-  if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
+  if (text_.capacity() > kKeptBytes) text_.shrink_to_fit();
   if (entries_.capacity() > kKeptFields) entries_.shrink_to_fit();
-  text_bytes_ = 0;
   overflowed_ = false;
 }
 

@@ -1,5 +1,6 @@
 // A header block as values: what HPACK has decoded, or is to encode. One lives at a time per
 // connection and direction, because the frames of a block follow each other (RFC 9113 section 4.3).
+// It is kept as the lines of the inner form, which most fields go into or come from unchanged.
 #pragma once
 
 #include <algorithm>
@@ -35,13 +36,18 @@ class Block {
   bool overflowed() const { return overflowed_; }
 
   std::size_t size() const { return entries_.size(); }
-  std::size_t text_bytes() const { return text_bytes_; }  // as `max_bytes` counts
+  std::size_t text_bytes() const { return text_.size(); }  // as `max_bytes` counts
   std::size_t max_bytes() const { return max_bytes_; }
   // Views are valid until the next add() or clear().
   Field operator[](std::size_t index) const {
     const Entry& entry = entries_[index];
-    const char* const name = bytes_.data() + entry.name_at;
-    return {{name, entry.name_size}, {name + entry.name_size, entry.value_size}};
+    const char* const name = text_.data() + entry.at;
+    return {{name, entry.name_size}, {name + entry.name_size + 2, entry.value_size}};
+  }
+  // The fields from this one on as lines of the inner form.
+  std::string_view lines(std::size_t first) const {
+    return first == entries_.size() ? std::string_view()
+                                    : std::string_view(text_).substr(entries_[first].at);
   }
   // The value of the first field of this name, or none's empty view with a null pointer.
   std::string_view find(std::string_view name) const;
@@ -49,16 +55,17 @@ class Block {
   void clear();  // keeps capacities, within reason
 
  private:
+  // Of a line of `text_`.
   struct Entry {
-    std::uint32_t name_at, name_size, value_size;  // the value follows the name
+    std::uint32_t at, name_size, value_size;
   };
 
-  bool begin_entry(std::string_view name, std::string_view value);
+  template <typename CopyName>
+  bool add_line(std::string_view name, std::string_view value, CopyName copy_name);
 
   std::size_t max_bytes_;
-  std::size_t text_bytes_ = 0;
   bool overflowed_ = false;
-  std::string bytes_;
+  std::string text_;
   std::vector<Entry> entries_;
 };
 

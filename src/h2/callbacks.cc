@@ -134,11 +134,13 @@ int Callbacks::send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* h
   link.out_.append(text_of(head, kFrameHeadBytes));
   static_cast<Leg*>(source->ptr)->move(size, link.out_);
   link.written_ += kFrameHeadBytes + size;
+  link.floods_.note_data_sent(1);
   return 0;
 }
 
 int Callbacks::on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
   Link& link = link_of(user);
+  if (frame->hd.type == NGHTTP2_RST_STREAM) link.has_reset_ = true;
   if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_CANCEL &&
       frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
       frame->rst_stream.error_code != NGHTTP2_INTERNAL_ERROR) {
@@ -159,9 +161,6 @@ int Callbacks::on_not_sent(nghttp2_session*, const nghttp2_frame* frame, int, vo
 
 int Callbacks::on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
   Link& link = link_of(user);
-  if (head->type > NGHTTP2_CONTINUATION || head->type == NGHTTP2_PRIORITY) {
-    link.note_flood(Flood::priorities);
-  }
   if (head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION) {
     link.within_head_ = true;
     if (head->length == 0) link.note_flood(Flood::empty_frames);
@@ -172,7 +171,9 @@ int Callbacks::on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, vo
 int Callbacks::on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
   Link& link = link_of(user);
   link.block_.clear();
+  link.excess_bytes_ = 0;
   if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+  link.floods_.note_stream();
   if (Leg* const leg = link.begin_leg(frame->hd.stream_id)) {
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, leg);
   }
@@ -183,8 +184,12 @@ int Callbacks::on_header(nghttp2_session*, const nghttp2_frame*, const std::uint
                          std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
                          std::uint8_t, void* user) {
   // One that does not fit is remembered by the block, and answered once it is complete.
-  static_cast<void>(link_of(user).block_.add(text_of(name, name_size), text_of(value, value_size)));
-  return 0;
+  Link& link = link_of(user);
+  if (link.block_.add(text_of(name, name_size), text_of(value, value_size))) return 0;
+  link.excess_bytes_ += name_size + value_size;
+  if (link.excess_bytes_ <= kExcessOfHeads * link.settings().max_head_bytes) return 0;
+  link.ask_end(NGHTTP2_ENHANCE_YOUR_CALM, "a header block of many times the size that is allowed");
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 // A malformed message, not a field to be left out (RFC 9113 section 8.2.1).
@@ -242,9 +247,7 @@ void Callbacks::count(Link& link, const nghttp2_frame& frame) {
     case NGHTTP2_PING:
       if (!is_ack) link.note_flood(Flood::pings);
       return;
-    case NGHTTP2_WINDOW_UPDATE:
-      if (++link.window_updates_ > link.written_ / kBytesPerUpdate) link.note_flood(Flood::window_updates);
-      return;
+    case NGHTTP2_WINDOW_UPDATE: return link.note_flood(Flood::window_updates);
     default: return;
   }
 }

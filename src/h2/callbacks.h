@@ -12,8 +12,9 @@ namespace hushgate::h2 {
 
 inline constexpr std::size_t kMaxSentHeadBytes = 1 << 20;  // our bound of what goes out; the peer has its own
 inline constexpr std::uint32_t kLinkWindowBytes = 1 << 20;  // of the connection; freed on receipt
-// What we send earns the peer so many WINDOW_UPDATEs: two per event of a stream of small ones.
-inline constexpr std::uint64_t kBytesPerUpdate = 32;
+// A head that is too large is answered (431); one that is so many times too large, when HPACK has
+// undone its compression, ends the connection.
+inline constexpr std::size_t kExcessOfHeads = 4;
 inline constexpr std::uint32_t kMaxHeldAcks = 100;          // answers to SETTINGS and PING that wait
 
 struct Callbacks {

@@ -9,7 +9,7 @@ namespace hushgate::h2 {
 
 ClientLink::ClientLink(io::Loop& loop, Handler& handler, io::StreamPtr wire,
                        const LinkSettings& settings)
-    : Link(loop, std::move(wire), settings), handler_(handler) {
+    : Link(loop, std::move(wire), settings, 0), handler_(handler) {
   session_ = Callbacks::make_client(*this);
   schedule();
 }

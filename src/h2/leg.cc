@@ -54,7 +54,7 @@ Result<std::size_t> Leg::write(std::span<const Bytes> pieces) {
 void Leg::finish_writing() {
   if (failed() || writing_ != Writing::message) return;
   // A message says itself where it ends; one that stops before is a cut one.
-  if (!tunnel_) return reset_stream(NGHTTP2_INTERNAL_ERROR);
+  if (!tunnel_) return cut();
   writing_ = Writing::complete;
   resume();
 }
@@ -91,8 +91,10 @@ void Leg::close(io::CloseHow how) {
   const bool whole = how == io::CloseHow::fin && writing_ == Writing::ended;
   if (role_ == Role::asks) {
     reset_stream(NGHTTP2_CANCEL);
+  } else if (whole) {
+    reset_stream(NGHTTP2_NO_ERROR);
   } else {
-    reset_stream(whole ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR);
+    cut();
   }
   end();
 }
@@ -133,6 +135,13 @@ void Leg::reset_stream(std::uint32_t code) {
   if (link_ == nullptr || id_ == kNoStream || link_->over()) return;
   static_cast<void>(nghttp2_submit_rst_stream(link_->session_, NGHTTP2_FLAG_NONE, id_, code));
   link_->schedule();
+}
+
+// Our message ends here, and is not whole. As far as it came it goes out, which a reset would
+// overtake.
+void Leg::cut() {
+  if (begun_writing_ && on_wire()) link_->make_frames();
+  reset_stream(NGHTTP2_INTERNAL_ERROR);
 }
 
 // The peer's message is no message.

@@ -37,7 +37,6 @@ namespace hushgate::h2 {
 
 class Link;
 struct LegTag {};
-inline constexpr std::size_t kFrameHeadBytes = 9;  // RFC 9113 section 4.1
 
 inline constexpr std::size_t kLegBytes = 16'384;
 inline constexpr std::size_t kMaxSpareLegs = 512;
@@ -133,6 +132,7 @@ class Leg final : public io::Stream,
   void run() override;  // kLegFinishTime is over
   void break_off(std::uint32_t code, int os_error);
   void reset_stream(std::uint32_t code);
+  void cut();
   void fail(int os_error, std::uint32_t code);
   void settle();  // what both directions mean for peer_finished()
   void come_to_life();

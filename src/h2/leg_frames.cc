@@ -42,13 +42,16 @@ void Leg::receive_head(const Block& block, h2::Stream stream) {
 }
 
 void Leg::receive_request(const Block& block, h2::Stream stream) {
-  const Result<Inner> inner = request_text(block, stream, websocket_key(loop_.now(), id_), in_);
+  std::string key;
+  if (block.find(":protocol").data() != nullptr) key = websocket_key(loop_.now(), id_);
+  const Result<Inner> inner = request_text(block, stream, key, in_);
   if (!inner) {
     in_.clear();
     return break_off(NGHTTP2_PROTOCOL_ERROR, ECONNRESET);
   }
   method_ = inner->method;
   is_connect_ = inner->is_connect;
+  if (http::equals_lower(block.find(":protocol"), "websocket")) accept_ = websocket_accept(key);
   in_body_ = inner->body;
   reading_ = stream == h2::Stream::ended ? Reading::ended : Reading::body;
   reader_ = MessageReader(http::ScanRole::response, method_);
@@ -174,14 +177,15 @@ Result<void> Leg::begin_request() {
   const http::RequestHead& head = reader_.request();
   begun_writing_ = true;
   method_ = head.method;
-  is_connect_ = head.method == http::Method::connect || head.wants_upgrade;
+  const bool extended = asks_extended_connect(head);
+  is_connect_ = extended || head.method == http::Method::connect;
   Block& block = link_->sending_;
   block.clear();
   if (!request_block(head, encrypted() ? "https" : "http", block)) {
     break_off(NGHTTP2_INTERNAL_ERROR, EMSGSIZE);
     return std::unexpected(Error{ErrorKind::connection_terminated, EMSGSIZE});
   }
-  if (head.wants_upgrade) {
+  if (extended) {
     protocol_ = block.find(":protocol");
     accept_ = websocket_accept(head);
   }
@@ -192,6 +196,11 @@ Result<void> Leg::begin_request() {
 Result<void> Leg::begin_response() {
   const http::ResponseHead& head = reader_.response();
   begun_writing_ = true;
+  if (head.status == 101 && !is_accepted(head, accept_)) {
+    break_off(NGHTTP2_INTERNAL_ERROR, ECONNRESET);
+    return std::unexpected(Error{ErrorKind::connection_terminated, ECONNRESET});
+  }
+  if (!head.interim() && !std::exchange(final_submitted_, true)) link_->floods_.note_served();
   Block& block = link_->sending_;
   block.clear();
   if (!response_block(head, block)) {
@@ -200,7 +209,6 @@ Result<void> Leg::begin_response() {
   }
   if (head.interim()) return submit_head(block, false);
   tunnel_ = reader_.state() == MessageReader::State::tunnel;
-  final_submitted_ = true;
   const Result<void> submitted = submit_head(block, !tunnel_ && reader_.bodyless());
   settle();
   return submitted;

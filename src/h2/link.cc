@@ -11,10 +11,12 @@
 
 namespace hushgate::h2 {
 
-Link::Link(io::Loop& loop, io::StreamPtr wire, const LinkSettings& settings)
+Link::Link(io::Loop& loop, io::StreamPtr wire, const LinkSettings& settings,
+           std::size_t preface_bytes)
     : loop_(loop),
       wire_(std::move(wire)),
       settings_(settings),
+      cursor_(preface_bytes),
       block_(settings.max_head_bytes),
       sending_(kMaxSentHeadBytes),
       last_heard_(loop.now()) {
@@ -58,13 +60,33 @@ void Link::read_wire() {
 
 void Link::feed(Bytes bytes) {
   feeding_ = true;
-  const auto taken =
-      nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  ssize_t taken = 0;
+  while (!bytes.empty() && taken >= 0) {
+    const FrameCursor::Slice slice = cursor_.next(bytes);
+    if (slice.begins) judge(slice.head);
+    taken = nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                     slice.bytes);
+    bytes = bytes.subspan(slice.bytes);
+  }
   feeding_ = false;
   if (taken < 0) return break_off(nghttp2_strerror(static_cast<int>(taken)));
-  if (calm_asked_) {
-    static_cast<void>(nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM));
+  if (end_asked_) static_cast<void>(nghttp2_session_terminate_session(session_, *end_asked_));
+}
+
+// What nghttp2 lets pass. It forgets a stream with its end and ignores what comes behind it, because
+// that may have been on its way when we reset it; where we have reset none, it is a fault (RFC 9113
+// section 5.1).
+void Link::judge(const FrameHead& head) {
+  const bool is_priority = head.type == NGHTTP2_PRIORITY;
+  if (is_priority || head.type > NGHTTP2_CONTINUATION) note_flood(Flood::priorities);
+  if (is_priority && head.stream == 0) ask_end(NGHTTP2_PROTOCOL_ERROR, "PRIORITY on stream 0");
+  if (head.type != NGHTTP2_DATA && head.type != NGHTTP2_HEADERS) return;
+  if (head.stream > highest_stream_) {
+    if (head.type == NGHTTP2_HEADERS) highest_stream_ = head.stream;
+    return;
   }
+  if (has_reset_ || nghttp2_session_find_stream(session_, head.stream) != nullptr) return;
+  ask_end(NGHTTP2_STREAM_CLOSED, "a frame on a stream that is closed");
 }
 
 // Frames are made while there is room for them: what a peer makes us answer waits in nghttp2, where
@@ -142,7 +164,7 @@ void Link::close_down() {
 // nghttp2 cannot go on: its GOAWAY, if it made one, is still sent.
 void Link::break_off(std::string_view why) {
   if (why_.empty()) why_ = why;
-  static_cast<void>(nghttp2_session_terminate_session(session_, NGHTTP2_PROTOCOL_ERROR));
+  static_cast<void>(nghttp2_session_terminate_session(session_, end_asked_.value_or(NGHTTP2_PROTOCOL_ERROR)));
   static_cast<void>(nghttp2_session_send(session_));
   if (flush()) close_down();
 }
@@ -187,10 +209,21 @@ void Link::consumed(std::int32_t stream, std::size_t bytes) {
 // --- floods
 
 void Link::note_flood(Flood kind) {
-  if (calm_asked_ || floods_.note(kind, loop_.now())) return;
-  calm_asked_ = true;
-  why_ = std::string("too many of: ").append(name(kind));
+  if (end_asked_ || floods_.note(kind, loop_.now())) return;
+  ask_end(kEnhanceYourCalm, std::string("too many of: ").append(name(kind)));
   flooded(kind);
+}
+
+// nghttp2 is in the middle of something: it is told behind it.
+void Link::ask_end(std::uint32_t code, std::string_view why) {
+  if (end_asked_) return;
+  end_asked_ = code;
+  if (why_.empty()) why_ = why;
+}
+
+// Everything of it that windows allow becomes frames now: a reset would overtake it.
+void Link::make_frames() {
+  if (!over() && !feeding_) static_cast<void>(nghttp2_session_send(session_));
 }
 
 }  // namespace hushgate::h2

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@
 #include "base/intrusive_list.h"
 #include "h2/block.h"
 #include "h2/floods.h"
+#include "h2/frame_cursor.h"
 #include "h2/leg.h"
 #include "io/loop.h"
 #include "io/runnable.h"
@@ -76,7 +78,8 @@ class Link : public io::Runnable {
   void end(io::CloseHow how, std::string_view why);
 
  protected:
-  Link(io::Loop& loop, io::StreamPtr wire, const LinkSettings& settings);
+  // `preface_bytes`: before the peer's first frame.
+  Link(io::Loop& loop, io::StreamPtr wire, const LinkSettings& settings, std::size_t preface_bytes);
   ~Link();
 
   // Told in the run in which it happened.
@@ -107,8 +110,11 @@ class Link : public io::Runnable {
   void lose(int os_error, std::string_view why);
   void lose_legs(int os_error);
   void consumed(std::int32_t stream, std::size_t bytes);
+  void make_frames();
   void forget(Leg& leg);                             // its stream is closed or its owner gone
   void note_flood(Flood kind);
+  void judge(const FrameHead& head);
+  void ask_end(std::uint32_t code, std::string_view why);
 
  protected:
   io::Loop& loop_;
@@ -122,11 +128,14 @@ class Link : public io::Runnable {
   Floods floods_;
 
  private:
+  FrameCursor cursor_;
   Block block_;                    // of the header block that is being received
   Block sending_;                  // scratch of a leg that makes a head
-  std::uint64_t window_updates_ = 0;
+  std::int32_t highest_stream_ = 0;  // that the peer has opened
+  bool has_reset_ = false;           // a stream, by us
+  std::size_t excess_bytes_ = 0;     // of the header block, beyond what block_ holds
   bool within_head_ = false;
-  bool calm_asked_ = false;        // a flood: the connection is being ended
+  std::optional<std::uint32_t> end_asked_;  // while frames are read: the connection is to be ended
   bool feeding_ = false;
   std::string out_;
   std::size_t out_begin_ = 0;

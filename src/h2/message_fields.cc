@@ -22,7 +22,9 @@ bool is_lower_token(std::string_view name) {
 
 bool FieldFacts::add(const Block::Field& field) {
   if (!is_lower_token(field.name)) return false;
-  switch (http::classify_field(field.name)) {
+  const http::FieldId id = http::classify_field(field.name);
+  has_odd |= is_odd(id);
+  switch (id) {
     case http::FieldId::connection:
     case http::FieldId::keep_alive:
     case http::FieldId::proxy_connection:
@@ -35,7 +37,7 @@ bool FieldFacts::add(const Block::Field& field) {
       return true;
     case http::FieldId::content_length: framing.add_content_length(field.value); return true;
     case http::FieldId::trailer: trailer = true; return true;
-    default: cookie |= is_cookie(field.name); return true;
+    default: cookies += is_cookie(field.name) ? 1 : 0; return true;
   }
 }
 

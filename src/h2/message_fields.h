@@ -30,7 +30,8 @@ struct FieldFacts {
   std::string_view host;        // the null pointer: none came
   bool te_trailers = false;
   bool trailer = false;  // a Trailer field: trailers are announced
-  bool cookie = false;
+  bool has_odd = false;  // one of host, te, http2-settings: not for the inner form as it is
+  std::size_t cookies = 0;
 
   // False: the message is malformed. Its value is_clean_value().
   bool add(const Block::Field& field);
@@ -40,6 +41,12 @@ struct FieldFacts {
            framing.length_field == http::LengthField::repeated;
   }
 };
+
+// For the inner form with other values, or not at all.
+inline bool is_odd(http::FieldId id) {
+  return id == http::FieldId::host || id == http::FieldId::te ||
+         id == http::FieldId::http2_settings;
+}
 
 inline bool is_cookie(std::string_view name) { return name == "cookie"; }
 

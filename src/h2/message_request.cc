@@ -15,12 +15,17 @@ constexpr std::size_t kFixedBytes = 256;
 struct Request {
   std::string_view method, scheme, authority, path, protocol;
   FieldFacts fields;
+  std::size_t first_field = 0;  // that is no pseudo-field
   bool is_connect = false;
   Inner inner;
 
   bool extended() const { return protocol.data() != nullptr; }
-  bool keeps_length() const {
-    return fields.has_length() && (inner.body == Body::length || inner.body == Body::none);
+  bool drops_length() const {
+    return fields.has_length() && inner.body != Body::length && inner.body != Body::none;
+  }
+  // Nearly always: the fields are what they are in the inner form.
+  bool is_plain() const {
+    return !fields.has_odd && fields.cookies < 2 && !extended() && !drops_length();
   }
 };
 
@@ -50,6 +55,7 @@ bool collect(const Block& block, Request& request) {
     std::string_view* const place = pseudo_of(request, field.name);
     if (in_fields || place == nullptr || place->data() != nullptr) return false;
     *place = field.value;
+    request.first_field = i + 1;
   }
   return true;
 }
@@ -126,26 +132,31 @@ bool settle(Request& request, Stream stream) {
 }
 
 bool is_dropped(const Request& request, std::string_view name) {
-  switch (http::classify_field(name)) {
-    case http::FieldId::host:
-    case http::FieldId::te:
-    case http::FieldId::http2_settings: return true;
-    case http::FieldId::content_length: return !request.keeps_length();
-    case http::FieldId::other:
-      return is_cookie(name) || (request.extended() && name == "sec-websocket-key");
-    default: return false;
-  }
+  const http::FieldId id = http::classify_field(name);
+  if (id == http::FieldId::content_length) return request.drops_length();
+  const bool key = request.extended() && name == "sec-websocket-key";
+  return is_odd(id) || is_cookie(name) || key;
 }
 
-void put_cookies(http::HeadWriter& writer, const Block& block) {
+void put_cookies(http::HeadWriter& writer, const Request& request, const Block& block) {
+  if (request.fields.cookies == 0) return;
   std::string_view before = "cookie: ";
-  for (std::size_t i = 0; i < block.size(); ++i) {
+  for (std::size_t i = request.first_field; i < block.size(); ++i) {
     const auto [name, value] = block[i];
     if (!is_cookie(name)) continue;
     writer.put_all(before, value);
     before = "; ";
   }
   writer.put("\r\n");
+}
+
+void put_fields(http::HeadWriter& writer, const Request& request, const Block& block) {
+  if (request.is_plain()) return writer.put(block.lines(request.first_field));
+  for (std::size_t i = request.first_field; i < block.size(); ++i) {
+    const auto [name, value] = block[i];
+    if (!is_dropped(request, name)) writer.put_all(name, ": ", value, "\r\n");
+  }
+  put_cookies(writer, request, block);
 }
 
 void put_framing(http::HeadWriter& writer, const Request& request) {
@@ -178,12 +189,7 @@ void put_head(http::HeadWriter& writer, const Request& request, const Block& blo
     writer.put_all(request.extended() ? "GET" : request.method, " ", request.path, " HTTP/1.1\r\n");
   }
   writer.put_line("Host: ", request.authority);
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const auto [name, value] = block[i];
-    if (is_pseudo(name) || is_dropped(request, name)) continue;
-    writer.put_all(name, ": ", value, "\r\n");
-  }
-  if (request.fields.cookie) put_cookies(writer, block);
+  put_fields(writer, request, block);
   put_framing(writer, request);
   put_connection(writer, request, key);
   writer.put("\r\n");

@@ -127,6 +127,8 @@ TEST(RequestText, JoinsTheCrumbsOfACookie) {
   const Text text(request("GET", {{"cookie", "a=1"}, {"x-a", "b"}, {"cookie", "c=2"}}));
   EXPECT_EQ(text.text,
             "GET /x?y HTTP/1.1\r\nHost: a.example\r\nx-a: b\r\ncookie: a=1; c=2\r\n\r\n");
+  EXPECT_EQ(Text(request("GET", {{"cookie", "a=1"}, {"x-a", "b"}})).text,
+            "GET /x?y HTTP/1.1\r\nHost: a.example\r\ncookie: a=1\r\nx-a: b\r\n\r\n");
 }
 
 TEST(RequestText, LeavesOutWhatIsOnlyForThisConnection) {

@@ -18,9 +18,14 @@ struct Response {
   std::uint16_t status = 0;
   FieldFacts fields;
   Inner inner;
-  bool upgraded = false;      // to an extended CONNECT: 101
-  bool keeps_length = false;  // content-length goes through
-  bool is_empty = false;      // no body came where one could have: said as a length
+  std::size_t first_field = 0;  // that is no pseudo-field
+  bool upgraded = false;        // to an extended CONNECT: 101
+  bool keeps_length = false;    // content-length goes through
+  bool is_empty = false;        // no body came where one could have: said as a length
+
+  bool drops_length() const { return fields.has_length() && !keeps_length; }
+  // Nearly always: the fields are what they are in the inner form.
+  bool is_plain() const { return !fields.has_odd && !upgraded && !drops_length(); }
 };
 
 // False: malformed, whatever else is in the block.
@@ -37,6 +42,7 @@ bool collect(const Block& block, Response& response) {
     const bool again = response.status_text.data() != nullptr;
     if (in_fields || again || field.name != ":status") return false;
     response.status_text = field.value;
+    response.first_field = i + 1;
   }
   return true;
 }
@@ -81,12 +87,17 @@ bool settle_body(Response& response, const Asked& asked, Stream stream) {
 }
 
 bool is_dropped(const Response& response, std::string_view name) {
-  switch (http::classify_field(name)) {
-    case http::FieldId::te:
-    case http::FieldId::http2_settings: return true;
-    case http::FieldId::content_length: return !response.keeps_length;
-    case http::FieldId::other: return response.upgraded && name == "sec-websocket-accept";
-    default: return false;
+  const http::FieldId id = http::classify_field(name);
+  if (id == http::FieldId::content_length) return response.drops_length();
+  const bool hop = id == http::FieldId::te || id == http::FieldId::http2_settings;
+  return hop || (response.upgraded && name == "sec-websocket-accept");
+}
+
+void put_fields(http::HeadWriter& writer, const Response& response, const Block& block) {
+  if (response.is_plain()) return writer.put(block.lines(response.first_field));
+  for (std::size_t i = response.first_field; i < block.size(); ++i) {
+    const auto [name, value] = block[i];
+    if (!is_dropped(response, name)) writer.put_all(name, ": ", value, "\r\n");
   }
 }
 
@@ -96,11 +107,7 @@ void put_head(http::HeadWriter& writer, const Response& response, const Block& b
   writer.put("HTTP/1.1 ");
   writer.put_decimal(status);
   writer.put_all(" ", http::reason_of(status), "\r\n");
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const auto [name, value] = block[i];
-    if (is_pseudo(name) || is_dropped(response, name)) continue;
-    writer.put_all(name, ": ", value, "\r\n");
-  }
+  put_fields(writer, response, block);
   if (response.inner.body == Body::chunked) writer.put("Transfer-Encoding: chunked\r\n");
   if (response.is_empty && !response.keeps_length) writer.put("Content-Length: 0\r\n");
   if (response.upgraded) {

@@ -8,7 +8,7 @@ namespace hushgate::h2 {
 
 ServerLink::ServerLink(io::Loop& loop, Handler& handler, io::StreamPtr wire,
                        const LinkSettings& settings)
-    : Link(loop, std::move(wire), settings), handler_(handler) {
+    : Link(loop, std::move(wire), settings, kPrefaceBytes), handler_(handler) {
   session_ = Callbacks::make_server(*this);
 }
 

@@ -36,12 +36,19 @@ std::string websocket_key(Time now, std::int32_t stream) {
   return key.append("==");
 }
 
+std::string websocket_accept(std::string_view key) {
+  return tls::sha1_base64(std::string(key).append(kGuid));
+}
+
 std::string websocket_accept(const http::RequestHead& head) {
-  for (const http::Field& field : head.fields) {
-    if (!http::equals_lower(field.name, "sec-websocket-key")) continue;
-    return tls::sha1_base64(std::string(field.value).append(kGuid));
-  }
-  return {};
+  const http::Field* const key = http::find_field(head.fields, "sec-websocket-key");
+  return key == nullptr ? std::string() : websocket_accept(key->value);
+}
+
+bool is_accepted(const http::ResponseHead& head, std::string_view accept) {
+  if (accept.empty()) return true;
+  const http::Field* const field = http::find_field(head.fields, "sec-websocket-accept");
+  return field != nullptr && field->value == accept;
 }
 
 }  // namespace hushgate::h2

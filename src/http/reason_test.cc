@@ -13,8 +13,8 @@ TEST(Reason, IsKnownForTheUsualAndEmptyForAllOthers) {
   EXPECT_EQ(reason_of(304), "Not Modified");
   EXPECT_EQ(reason_of(431), "Request Header Fields Too Large");
   EXPECT_EQ(reason_of(504), "Gateway Timeout");
-  for (const std::uint16_t status : {0, 99, 104, 299, 306, 418, 499, 599, 600, 999}) {
-    EXPECT_EQ(reason_of(status), "") << status;
+  for (const unsigned status : {0U, 99U, 104U, 299U, 306U, 418U, 499U, 599U, 600U, 999U}) {
+    EXPECT_EQ(reason_of(static_cast<std::uint16_t>(status)), "") << status;
   }
 }
 

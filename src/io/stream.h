@@ -155,7 +155,7 @@ class Stream {
   // means that it is gone (CONTRACT section 1).
   virtual bool half_closes() const { return true; }
   virtual bool encrypted() const { return false; }  // TLS is spoken on it
-  // What HTTP it carries where its bytes do not tell: "2" on a stream of HTTP/2, else empty. Static.
+  // What HTTP it carries where its bytes do not tell: "2" on a stream of HTTP/2, else empty.
   virtual std::string_view http_version() const { return {}; }
   // What more than error() is known of why it failed; may be empty.
   virtual std::string failure_text() const { return {}; }

@@ -61,9 +61,9 @@ struct Logged {
 // What the sources of all floors say that they log.
 const Logged& logged() {
   static const Logged all = [] {
-    const std::regex name("\"([a-z_]+)\"");
+    const std::regex name("\"([a-z0-9_]+)\"");
     const std::regex level("LogLevel::([a-z]+)");
-    const std::regex field("\\.(?:text|number|ms)\\(\"([a-z_]+)\"");
+    const std::regex field("\\.(?:text|number|ms)\\(\"([a-z0-9_]+)\"");
     Logged found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root() / "src")) {
       const std::string file = entry.path().filename().string();

@@ -78,6 +78,15 @@ constexpr std::array kEvents{
         "A connection that requests share (HTTP/2) has ended otherwise than in order.",
         "`upstream.protocol`",
         "If it carried nothing: is HTTP/2 spoken there? If not, `upstream.protocol` is `http1`."},
+    LogEvent{
+        "h2_client_ended", kInfo, "detail",
+        "A client's HTTP/2 connection has ended otherwise than in order: what it broke, or how "
+        "it was lost.",
+        "", ""},
+    LogEvent{"h2_flood", kWarning, "client kind",
+             "A client's HTTP/2 connection was ended (GOAWAY ENHANCE_YOUR_CALM): it sent too many "
+             "frames that cost it nothing, of the kind that is named.",
+             "", "Somebody attacks, or a client is broken; the address says who."},
     LogEvent{"accept_paused", kWarning, "listener clients",
              "There was no room for a client and none could be made; accepting stands still for "
              "100 ms.",
@@ -164,6 +173,9 @@ constexpr std::array kFields{
     LogField{"clock", "which budget ran out"},
     LogField{"age_ms", "how long the turn, or the exchange, has lasted"},
     LogField{"wait_ms", "until the next try"},
+    LogField{"kind",
+             "of frames: resets, made_resets, settings, pings, priorities, empty_frames, "
+             "window_updates"},
     LogField{"idle_ms", "how long the connection had been idle"},
     LogField{"pool_idle_ms", "how long the pool keeps connections now"},
     LogField{"bytes", "how many came"},

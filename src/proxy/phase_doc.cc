@@ -64,12 +64,13 @@ bytes are still read; **close**, nothing at all. What the upstream sees: **open*
 the request; **reopen**, the same request on another connection, or another stream; **finish**, the
 end of an exchange; **abort**, a reset.
 
-`may be sent again` marks a safe bodyless request of whose response no byte has come, `if
-unprocessed` any other one: it is sent again only if the upstream proves that it did not process it,
-which HTTP/2 upstreams can. `asks for 100` marks a client that waits. `last` marks a connection on which nothing may follow; it has a section
-only where there is none without that mark. Its steps are the same but for the end: where others are
-`kept`, or read away what is left of a request, it lingers in `closing`; so does an idle one when
-its clock runs out. `src/proxy/phase.h` says what each event is.
+`may be sent again` marks a safe bodyless request of whose response no byte has come. Any other one
+is marked `if unprocessed`: it is sent again only if the upstream proves that it did not process it,
+as HTTP/2 upstreams can. `asks for 100` marks a client that waits. `last` marks a connection on
+which nothing may follow; it has a section only where there is none without that mark. Its steps are
+the same but for the end: where others are `kept`, or read away what is left of a request, it
+lingers in `closing`; so does an idle one when its clock runs out. `src/proxy/phase.h` says what
+each event is.
 )";
 
 std::string clock_table(std::string_view of,

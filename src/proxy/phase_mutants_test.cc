@@ -43,7 +43,8 @@ const Mutant kMutants[] = {
      {.step =
           [](const State& s, Event e) {
             Step to = step(s, e);
-            if (to.upstream == UpstreamEffect::reopen) to.state.replay = Replay::once;
+            if (e == Event::upstream_lost && to.upstream == UpstreamEffect::reopen)
+              to.state.replay = Replay::once;
             return to;
           }}},
     {"what is proved unprocessed is a failure",
@@ -88,8 +89,19 @@ const Mutant kMutants[] = {
               from.replay = Replay::refused;
             return applicable(from, e);
           }}},
-    {"a request is replayed after an interim response",
+    {"a request is replayed after a byte of its response",
      "after a byte of its response",
+     {.step =
+          [](const State& s, Event e) {
+            if (e != Event::upstream_lost || s.attempt != Attempt::waiting ||
+                s.replay != Replay::never || s.in != In::done)
+              return step(s, e);
+            State to = s;
+            to.attempt = Attempt::opening;
+            return Step{to, ClientEffect::none, UpstreamEffect::reopen};
+          }}},
+    {"an interim response does not count as a byte",
+     "what cannot happen",
      {.applicable = [](const State& s, Event e) { return applicable(without_replay(s, e), e); },
       .step =
           [](const State& s, Event e) {
@@ -97,8 +109,8 @@ const Mutant kMutants[] = {
             if (e == Event::interim || e == Event::takes_not) to.state.replay = s.replay;
             return to;
           }}},
-    {"a request is replayed after half a head",
-     "after a byte of its response",
+    {"half a head does not count as a byte",
+     "what cannot happen",
      {.applicable = [](const State& s, Event e) { return applicable(without_replay(s, e), e); },
       .step =
           [](const State& s, Event e) {

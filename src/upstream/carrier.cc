@@ -22,12 +22,16 @@ Carrier::Carrier(Owner& owner, Endpoint& endpoint, io::StreamPtr wire,
   endpoint_.services().counters.add(Counter::links_opened);
   peer_ = link_.wire().peer();
   link_.wire().set_keep_alive(io::kTcpKeepAlive);
+  link_.wire().write_at_once();  // what comes behind a look is no reason to fail its streams
   mind_idle();
 }
 
 bool Carrier::fresh() const {
   return endpoint_.services().loop.now() - link_.last_heard() < kPingSilence;
 }
+
+// On one that carries streams something always comes.
+bool Carrier::is_there() { return fresh() && (legs() > 0 || link_.wire().still_quiet()); }
 
 bool Carrier::has_room(std::size_t expected) const {
   if (state_ == State::leaving || state_ == State::doubtful || !link_.can_open()) return false;
@@ -45,12 +49,14 @@ ConnectionPtr Carrier::open() {
 
 bool Carrier::ask(Duration timeout) {
   HG_ASSERT(state_ == State::serving);
-  const bool only_pongs = link_.ponged_at() && link_.last_heard() <= *link_.ponged_at();
-  if (!only_pongs) pings_in_a_row_ = 0;
-  if (pings_in_a_row_ >= kMaxPingsInARow) return false;
-  ++pings_in_a_row_;
+  if (!fresh()) {
+    const bool only_pongs = link_.ponged_at() && link_.last_heard() <= *link_.ponged_at();
+    if (!only_pongs) pings_in_a_row_ = 0;
+    if (pings_in_a_row_ >= kMaxPingsInARow) return false;
+    ++pings_in_a_row_;
+    link_.ping();
+  }
   state_ = State::asked;
-  link_.ping();
   Services& services = endpoint_.services();
   services.wheel.set(deadline_, services.loop.now() + timeout);
   return true;

@@ -29,7 +29,8 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
  public:
   enum class State : std::uint8_t {
     serving,   // takes legs; without one `deadline_` is its idle timeout
-    asked,     // a PING is out, no leg is given meanwhile; `deadline_` bounds the answer
+    asked,     // a PING is out, or what has come is still to be read: no leg is given meanwhile;
+               // `deadline_` bounds it
     doubtful,  // it was not answered: legs that are there go on; whatever is heard makes it serve
     leaving,   // takes no legs any more; without one `deadline_` bounds the orderly end
   };
@@ -51,11 +52,15 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
 
   State state() const { return state_; }
   bool ended() const { return link_.state() == h2::Link::State::ended; }
+  // It is over before it has said anything of HTTP/2 or carried anything.
+  bool stillborn() const { return link_.over() && !link_.settings_seen() && streams_ == 0; }
+  const SocketAddress& peer() const { return peer_; }
   std::uint64_t birth() const { return birth_; }
   std::size_t legs() const { return link_.legs(); }
   bool idle() const { return state_ == State::serving && legs() == 0; }
   Time last_heard() const { return link_.last_heard(); }
-  bool fresh() const;
+  // Heard of a moment ago; and where it carries nothing, nothing has come that was not looked at.
+  bool is_there();
 
   // Whether it has room for a leg once its peer is known to be there. `expected`: legs that it is
   // given before the peer's SETTINGS have come.
@@ -63,7 +68,7 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
   bool settings_seen() const { return link_.settings_seen(); }
   bool allows_extended_connect() const { return link_.allows_extended_connect(); }
 
-  // Needs has_room() and fresh().
+  // Needs has_room() and is_there().
   ConnectionPtr open();
   // Asks whether the peer is there, which carrier_changed() tells then. False: it has been asked
   // too often. Needs `serving`.
@@ -76,6 +81,7 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
  private:
   void link_changed(h2::ClientLink& link) override;
   void run() override;
+  bool fresh() const;
   void mind_idle();
   void note_leaving();
   void tell_end();

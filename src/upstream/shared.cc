@@ -1,6 +1,7 @@
 #include "upstream/shared.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/assert.h"
@@ -129,7 +130,7 @@ bool Shared::try_settle(LegWait& wait) {
   Carrier* silent = nullptr;
   for (const auto& carrier : carriers_) {
     if (!suits(*carrier, wait)) continue;
-    if (carrier->fresh()) {
+    if (carrier->is_there()) {
       grant(wait, carrier->open());
       return true;
     }
@@ -143,10 +144,16 @@ bool Shared::try_settle(LegWait& wait) {
   return false;
 }
 
-// Whether it will soon take legs that it does not take yet.
+// Whether it will soon take legs that it does not take yet. A peer that allows no stream at all is
+// expected to change its mind: another connection would be as good.
 bool Shared::may_come(const Carrier& carrier) const {
   if (carrier.state() == Carrier::State::asked) return true;
-  return carrier.state() == Carrier::State::serving && !carrier.settings_seen();
+  if (carrier.state() != Carrier::State::serving) return false;
+  return !carrier.settings_seen() || allows_nothing(carrier);
+}
+
+bool Shared::allows_nothing(const Carrier& carrier) {
+  return carrier.legs() == 0 && !carrier.has_room(kStreamsExpected);
 }
 
 bool Shared::refused_by_all() const {
@@ -188,9 +195,25 @@ std::size_t Shared::promised() const {
   return legs;
 }
 
-bool Shared::lacks_connections() const {
+bool Shared::lacks_connections() {
   if (mode_ == Mode::http1 || busy_dials() >= kMaxSharedDials) return false;
-  return wait_count_ > promised() || count(LegWait::Want::fresh) > busy_dials() * expected();
+  return wait_count_ > promised() || count(LegWait::Want::fresh) > promised_fresh();
+}
+
+// The same for those who want a new connection: one that has come since, and is not heard of yet,
+// is one.
+std::size_t Shared::promised_fresh() {
+  std::size_t legs = busy_dials() * expected();
+  if (count(LegWait::Want::fresh) == 0) return legs;
+  std::uint64_t latest = 0;
+  for (LegWait* wait = waits_.empty() ? nullptr : &waits_.front(); wait != nullptr;
+       wait = waits_.next(*wait)) {
+    if (wait->want_ == LegWait::Want::fresh) latest = std::max(latest, wait->births_);
+  }
+  for (const auto& carrier : carriers_) {
+    if (carrier->birth() > latest && may_come(*carrier)) legs += expected();
+  }
+  return legs;
 }
 
 void Shared::dial_what_lacks() {
@@ -235,7 +258,7 @@ void Shared::dialed_http1(ConnectionPtr connection) {
 // Fails those for whom nothing is left to come.
 void Shared::dial_failed(Error error, const SocketAddress& address) {
   std::size_t legs = promised();
-  std::size_t fresh_legs = busy_dials() * expected();
+  std::size_t fresh_legs = promised_fresh();
   for (LegWait* wait = waits_.empty() ? nullptr : &waits_.front(); wait != nullptr;) {
     LegWait* const next = waits_.next(*wait);
     const bool fresh = wait->want_ == LegWait::Want::fresh;
@@ -256,18 +279,22 @@ Carrier& Shared::add(io::StreamPtr wire) {
 
 void Shared::carrier_changed(Carrier& carrier) {
   learn(carrier);
-  if (carrier.ended()) {
+  const bool stillborn = carrier.stillborn();
+  const SocketAddress address = carrier.peer();
+  if (stillborn || carrier.ended()) {
     std::erase_if(carriers_, [&](const auto& each) { return each.get() == &carrier; });
   }
+  if (stillborn) return dial_failed({ErrorKind::connection_failed, ECONNRESET}, address);
   if (wait_count_ > 0) serve();
 }
 
 // A full one shows what its peer allows; one that is not, that it allows more.
 void Shared::learn(const Carrier& carrier) {
   if (!carrier.settings_seen() || carrier.state() != Carrier::State::serving) return;
+  if (allows_nothing(carrier)) return;
   const std::size_t legs = carrier.legs();
   if (!carrier.has_room(kStreamsExpected)) {
-    expected_ = std::clamp<std::size_t>(legs, 1, kStreamsExpected);
+    expected_ = std::min(legs, kStreamsExpected);
   } else {
     expected_ = std::min(kStreamsExpected, std::max(expected(), legs + 1));
   }

@@ -108,6 +108,7 @@ class Shared final : public Carrier::Owner {
   bool try_settle(LegWait& wait);
   bool suits(const Carrier& carrier, const LegWait& wait) const;
   bool may_come(const Carrier& carrier) const;
+  static bool allows_nothing(const Carrier& carrier);
   bool refused_by_all() const;
   std::size_t& count(LegWait::Want want) { return counts_[static_cast<std::size_t>(want)]; }
   std::size_t count(LegWait::Want want) const { return counts_[static_cast<std::size_t>(want)]; }
@@ -118,10 +119,11 @@ class Shared final : public Carrier::Owner {
   void fail(LegWait& wait, Error error, const SocketAddress& address);
 
   void serve();
-  bool lacks_connections() const;
+  bool lacks_connections();
   void dial_what_lacks();
   std::size_t busy_dials() const;
   std::size_t promised() const;
+  std::size_t promised_fresh();
   std::size_t expected() const { return expected_.value_or(kStreamsExpected); }
   void use_http2();
   void dialed_http2(io::StreamPtr wire);

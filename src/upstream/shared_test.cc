@@ -128,6 +128,19 @@ TEST(Shared, WhatOnePeerAllowsIsExpectedOfItsNextConnections) {
   for (const auto& peer : bench.server.peers) EXPECT_LE(peer->streams.size(), 3U);
 }
 
+TEST(Shared, APeerThatAllowsNoStreamYetIsWaitedForAndNotMetAgainAndAgain) {
+  SharedBench bench;
+  bench.server.manners.max_streams = 0;
+  Dial& first = bench.ask_and_settle();
+  bench.endpoint().drop(std::move(first.connection));  // what went ahead of the SETTINGS
+  for (int i = 0; i < 3; ++i) bench.ask_and_settle();
+  EXPECT_EQ(bench.granted(), 0U);
+  EXPECT_EQ(bench.server.peers.size(), 1U);
+  bench.peer().send_settings({.max_streams = 10});
+  bench.settle();
+  EXPECT_EQ(bench.granted(), 3U);
+}
+
 TEST(Shared, WhenAStreamEndsOnAFullConnectionWhoWaitsGetsItsPlace) {
   SharedBench bench;
   bench.server.manners.max_streams = 1;
@@ -165,6 +178,20 @@ TEST(Shared, ASilentConnectionIsAskedWhetherItIsThereBeforeItGetsAStream) {
   EXPECT_TRUE(next.connection);
   EXPECT_EQ(bench.peer().pings, 1);
   EXPECT_EQ(bench.server.peers.size(), 1U);
+}
+
+TEST(Shared, WhatHasComeOnAConnectionWithoutAStreamIsLookedAtBeforeItGetsOne) {
+  SharedBench bench;
+  bench.exchange(bench.ask_and_settle());
+  bench.peer().go_away(1);
+  bench.network_for(Ms{10});
+  Dial& next = bench.ask();
+  EXPECT_FALSE(next.connection);
+  bench.settle();
+  bench.send(next, "POST");
+  EXPECT_EQ(bench.server.peers.size(), 2U);
+  EXPECT_EQ(bench.peer(0).streams.size(), 1U);
+  EXPECT_EQ(bench.peer(1).streams.size(), 1U);
 }
 
 TEST(Shared, OneThatDoesNotAnswerGetsNoStreamsAndKeepsThoseThatItHas) {
@@ -416,7 +443,7 @@ TEST(Shared, OfARetiredEndpointConnectionsEndWithTheirLastStream) {
   EXPECT_EQ(bench.shared().count(), 0U);
 }
 
-TEST(Shared, AnUpstreamThatSpeaksNoHttp2IsMetTwiceAndTheLogSaysWhatItSpeaks) {
+TEST(Shared, AnUpstreamThatSpeaksNoHttp2FailsAsIfItCouldNotBeConnectedTo) {
   SharedBench bench;
   bench.config.port = 82;
   io::SimPeerListener listener(bench.network, bench.network.host(kServer), IpPort{kServer, 82}, 9);
@@ -431,7 +458,7 @@ TEST(Shared, AnUpstreamThatSpeaksNoHttp2IsMetTwiceAndTheLogSaysWhatItSpeaks) {
   ASSERT_TRUE(dial.failed());
   EXPECT_EQ(dial.dialer.error().kind, ErrorKind::connection_failed);
   EXPECT_EQ(dial.dialer.failed_address(), SocketAddress(IpPort{kServer, 82}));
-  EXPECT_EQ(peers.size(), 2U);
+  EXPECT_EQ(peers.size(), 1U);
   bench.log.flush();
   EXPECT_NE(bench.lines.text.find("upstream_http2_ended"), std::string::npos) << bench.lines.text;
 }

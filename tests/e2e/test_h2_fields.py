@@ -118,10 +118,10 @@ async def bodies_and_trailers_arrive_whole_both_ways(t, client, upstream):
 
 @of_pairs
 async def trailers_never_bring_framing_or_routing_fields(t, client, upstream):
-    bad = [("host", "evil.example"), ("content-length", "3"), ("transfer-encoding", "chunked"), ("x-good", "1")]
-    reply = Reply(trailers=[("content-length", "3"), ("x-good", "2")])
+    framing = [("content-length", "3"), ("transfer-encoding", "chunked")]  # in HTTP/2 they make a message malformed
+    bad = [("host", "evil.example"), *(framing if client == "h1" else []), ("x-good", "1")]
+    reply = Reply(trailers=[("host", "evil.example"), *(framing if upstream == "h1" else []), ("x-good", "2")])
     peer, ask, _ = await between(t, client, upstream, lambda r: reply)
-    bad = [pair for pair in bad if client == "h1" or pair[0] not in ("transfer-encoding",)]
     response = await ask("POST", "/", body=b"body", trailers=bad)
     check(peer.seen, f"not forwarded: {response}")
     check(peer.seen[-1].trailers == [("x-good", "1")] and response.trailers == [("x-good", "2")],
@@ -143,7 +143,7 @@ async def interim_responses_are_forwarded(t, client, upstream):
 async def expect_100_continue_is_asked_and_answered(t, client, upstream):
     peer, ask, _ = await between(t, client, upstream)
     response = await ask("POST", "/", [("expect", "100-continue")], b"body")
-    check(response.interim == [(100, [])], f"{response.interim}")
+    check([status for status, _ in response.interim] == [100], f"{response.interim}")
     check(peer.seen[-1].body == b"body" and peer.seen[-1].get("expect") == "100-continue", f"{peer.seen[-1]}")
 
 
@@ -217,20 +217,16 @@ async def an_http1_response_that_ends_with_its_connection_is_whole(t):
     check(stream.body == b"all of it", f"{stream}")
 
 
-async def odd_upstream(t, write, settings=()):
-    """(an h1 client's answer, an h2 client's) of an upstream that sends what `write(server, stream)` does."""
+async def odd_upstream(t, writes):
+    """(path of each, gateway) of an upstream that answers /n with what `writes[n](server, stream)` sends."""
 
     async def answer(server, stream):
         await server.done(stream)
-        write(server, stream)
+        writes[int(stream.head.get(":path")[1:])](server, stream)
 
-    upstream = await t.listening(H2Upstream(answer, settings))
+    upstream = await t.listening(H2Upstream(answer))
     gateway = await t.gateway("http://unused", upstreams={"u": upstream.setting()}, limits={"upstreamRetries": 0})
-    wire = await t.client(gateway)
-    wire.send(request_bytes("POST", "/", body=b"x"))
-    client = await connect(t, gateway)
-    stream = await client.ask("POST", "/", body=b"x")
-    return wire, stream, gateway
+    return [f"/{n}" for n in range(len(writes))], gateway
 
 
 @case
@@ -241,30 +237,38 @@ async def a_malformed_response_of_an_http2_upstream_is_502(t):
             [status, ("keep-alive", "1")], [status, ("x", "a\r\nb: c")], [status, ("x", "a\0b")], [status, (":path", "/")],
             [("x", "1"), status], [status, ("", "1")], [status, ("a b", "1")], [status, ("content-length", "x")],
             [status, ("content-length", "1"), ("content-length", "1")], [(":status", "101")]]
-    for fields in rows:
-        wire, stream, gateway = await odd_upstream(t, lambda server, s, fields=fields: server.send(
-            f.headers(s.number, fields, end=False), f.data(s.number, b"o", end=True)))
-        response = await wire.response("POST")
+    paths, gateway = await odd_upstream(t, [lambda server, s, fields=fields: server.send(
+        f.headers(s.number, fields, end=False), f.data(s.number, b"o", end=True)) for fields in rows])
+    client = await connect(t, gateway)
+    for path, fields in zip(paths, rows):
+        response = await t.ask(gateway, request_bytes("POST", path, body=b"x"))
         check(response.status == 502, f"{fields}: {response}")
+        stream = await client.ask("POST", path, body=b"x")
         check(stream.status == 502 and stream.ended, f"{fields}: {stream}")
-        await gateway.stop()
 
 
 @case
 async def lengths_that_an_http2_upstream_does_not_keep_to_are_seen_as_a_cut(t):
-    for declared, pieces in (("10", [b"less"]), ("2", [b"more"]), ("4", [b"more", b"than"]), ("3", [b""])):
-        def write(server, stream, declared=declared, pieces=pieces):
+    rows = [("10", [b"less"]), ("2", [b"more"]), ("3", [b""]), ("6", [b"more", b"than"])]
+
+    def writing(declared, pieces):
+        def write(server, stream):
             server.head(stream, 200, [("content-length", declared)])
             for at, piece in enumerate(pieces):
                 server.send(f.data(stream.number, piece, end=at == len(pieces) - 1))
 
-        wire, stream, gateway = await odd_upstream(t, write)
+        return write
+
+    paths, gateway = await odd_upstream(t, [writing(*row) for row in rows])
+    client = await connect(t, gateway)
+    for path, (declared, pieces) in zip(paths, rows):
+        wire = await t.client(gateway)
+        wire.send(request_bytes("POST", path, [("Connection", "close")], b"x"))
         await wire.ended()
-        whole = stream.ended and stream.status == 200
-        check(not whole, f"{declared} {pieces}: {stream}")
         head, _, body = bytes(wire.buffer).partition(b"\r\n\r\n")
-        check(b" 502 " in head[:20] or len(body) < int(declared) or "rst" in wire.end, f"{declared} {pieces}: {wire.buffer}")
-        await gateway.stop()
+        check(b" 502 " in head[:20] or len(body) < int(declared), f"{declared} {pieces}: {wire.buffer}")
+        stream = await client.ask("POST", path, body=b"x")
+        check(not stream.ended or stream.status == 502, f"{declared} {pieces}: {stream}")
 
 
 @case
@@ -307,7 +311,7 @@ async def errors_of_its_own_are_the_same_in_http2(t):
     check(stream.status == 502 and stream.head.get("content-type") == "application/json", f"{stream}")
     check(stream.head.get("x-should-retry") == "true" and stream.head.get("proxy-status"), f"{stream}")
     check(b'"connection_refused"' in stream.body and stream.ended, f"{stream}")
-    stream = await client.ask("POST", "/", body=b"x" * 11)
+    stream = await client.ask("POST", "/", [("content-length", "11")], b"x" * 11)
     check(stream.status == 413, f"{stream}")
     stream = await client.ask(fields=[(f"x-{n}", "1") for n in range(60)])
     check(stream.status == 431, f"{stream}")

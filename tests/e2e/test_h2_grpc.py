@@ -9,7 +9,7 @@ from h2.upstream import H2Upstream
 from support import case, check
 
 CALL = [("content-type", "application/grpc"), ("te", "trailers"), ("grpc-timeout", "5S"), ("x-meta-bin", "AAEC")]
-UNIMPLEMENTED, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED = "12", "14", "4", "8"
+UNKNOWN, UNIMPLEMENTED, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED = "2", "12", "14", "4", "8"
 
 
 def message(payload):
@@ -113,7 +113,7 @@ async def errors_of_its_own_are_told_as_grpc_tells_them(t):
     client = await connect(t, gateway)
     await error(client, [UNAVAILABLE])
     await error(client, [UNAVAILABLE], fields=[("content-type", "application/grpc+proto"), ("te", "trailers")])
-    await error(client, [RESOURCE_EXHAUSTED], body=message(b"x" * 2000))
+    await error(client, [RESOURCE_EXHAUSTED, UNKNOWN], fields=[*CALL, ("content-length", "2005")], body=message(b"x" * 2000))
     stream = await client.ask("POST", "/other", CALL, message(b"x"))
     check(stream.status == 200 and status_of(stream)[0] == UNIMPLEMENTED, f"{stream}")
     stream = await client.ask("POST", "/pkg.Service/Unary", [("content-type", "application/json")], b"{}")

@@ -89,6 +89,8 @@ TEST(H2Floods, TheyAreCountedAndSaid) {
   for (std::uint32_t i = 0; i <= h2::flood_budget(h2::Flood::pings); ++i) attacker.ping();
   world.run_for(seconds(5));
   EXPECT_TRUE(attacker.told_to_calm());
+    for (auto& g : attacker.goaways()) std::cerr << "goaway " << int(g.code) << "\n";
+    std::cerr << attacker.pongs()<< world.lines.text;
   EXPECT_EQ(world.count(Counter::h2_floods), 1U);
   EXPECT_EQ(lines_with(world, "\"h2_flood\"").size(), 1U);
   EXPECT_EQ(lines_with(world, "\"kind\":\"pings\"").size(), 1U);

@@ -62,7 +62,7 @@ TEST(H2, AClientOfHttp1ReachesAnUpstreamOfHttp2) {
   Party& two = world.ask(kPost);
   world.settle();
   EXPECT_EQ(one.status(), 200);
-  EXPECT_TRUE(one.got.ends_with("ok"));
+  EXPECT_TRUE(one.got.ends_with("2\r\nok\r\n0\r\n\r\n"));
   EXPECT_EQ(two.status(), 200);
   EXPECT_FALSE(two.has("Connection: close"));
   EXPECT_EQ(world.upstream.count(), 1U);

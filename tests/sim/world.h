@@ -180,6 +180,7 @@ class OneDescriptor final : public proxy::Reserve {
 
 inline config::Config plain_config() {
   config::Config config;
+  config.listen.resize(1);
   config.upstreams.resize(1);
   config::Upstream& upstream = config.upstreams.front();
   upstream.name = "api";

@@ -27,6 +27,7 @@ config::Upstream upstream_config(const Plan& plan, std::size_t index) {
 
 proxy::SetupPtr make_setup(const Plan& plan, const Ordeal* reload) {
   config::Config config;
+  config.listen.resize(1);
   config.limits = plan.limits;
   config.client.half_close = plan.half_close;
   for (std::size_t i = 0; i < plan.upstreams.size(); ++i) {

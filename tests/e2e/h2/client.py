@@ -12,6 +12,7 @@ class Client(Peer):
 
     def __init__(self, wire, settings=(), *, preface=True, scheme="http"):
         super().__init__(wire, settings)
+        self._own_window_holds()  # nothing is asked before
         self.scheme = scheme
         if preface:
             self.send(f.PREFACE, f.settings(*self.own.items()))
@@ -50,6 +51,13 @@ class Client(Peer):
         stream = await self.ask(*words, **options)
         check(stream.status == 200 and stream.ended, f"not a whole 200: {stream} of {self}")
         return stream
+
+
+class Raw(Client):
+    """Whose case opens streams without telling it."""
+
+    def opens(self, number):
+        return number % 2 == 1
 
 
 async def connect(t, gateway, settings=(), *, context=None, of=0, preface=True, **options):

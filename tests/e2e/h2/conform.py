@@ -3,7 +3,7 @@
 from support.message import Fault
 
 from . import frames as f
-from .client import Client
+from .client import Raw
 
 TIME = 8.0  # seconds that an answer may take
 SMALL = 16_384  # the upstream's receive buffer
@@ -22,13 +22,6 @@ async def upstream_script(wire):
         await wire._body(head, head.framing(), 3600)
         body = BIG_BODY if head.target == "/big" else b"ok"
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-
-
-class Raw(Client):
-    """Whose rows open streams without telling it."""
-
-    def opens(self, number):
-        return number % 2 == 1
 
 
 async def answer_to(row, wire):

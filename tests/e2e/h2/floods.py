@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What costs a client nothing and a server something: floods.py BINARY prints the table of docs/http2.md.
+"""What costs a client nothing and a server something: the table of docs/http2.md.
+
+  floods.py BINARY [--only WORDS] [--page docs/http2.md]
 
 Every flood has a gateway of its own, and beside it a client that asks every 50 ms. Told are the gateway's processor time,
 the growth of its memory, when and how the connection ended, how many requests reached the upstream, and how long the
@@ -18,28 +20,33 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from h2 import frames as f  # noqa: E402
-from h2.client import Client  # noqa: E402
+from h2.client import Client, Raw  # noqa: E402
 from h2.hpack import block, indexed, literal  # noqa: E402
+from h2.page import put  # noqa: E402
 from support.case import Case, now  # noqa: E402
-from support.message import Fault, check  # noqa: E402
+from support.message import Fault  # noqa: E402
 
 FLOODS = []
-BIG = 4_000_000  # of the body of /big
+BIG = 1_000_000  # of the body of /big
 TAKES = 10.0  # seconds that a flood goes on, if nobody ends it
+SETTLES = 4.0  # ... and then what was sent is worked off
+SOON = 6.0  # seconds: the end of one that no budget has to end
 PIECE = 200  # repetitions between two looks at the connection
 SMALL = 16_384  # the upstream's receive buffer
 NEIGHBOUR_PAUSE = 0.05
-QUICK = {"sendTimeoutMs": 2000, "requestTimeoutMs": 2000, "idleTimeoutMs": 2000}
+QUICK = {"sendTimeoutMs": 2000, "requestTimeoutMs": 2000}
+IDLE = {"idleTimeoutMs": 3000}
 STREAM_BYTES = 65_536  # limits.maxBufferedBytes
 
 
 class Flood:
-    """`pieces(client)`: yields what is sent, bytes or None for a pause. `ends`: the connection is to end of it, within
-    TAKES and the budgets in `limits`. `growth_mib` and `requests` bound memory and what reaches the upstream."""
+    """`pieces(client)`: yields what is sent, bytes or None for a pause. `ends`: the connection is to end of it, soon, or
+    when the budgets in `limits` are over. `growth_mib` and `requests` bound memory and what reaches the upstream."""
 
-    def __init__(self, name, pieces, *, ends=True, limits=None, growth_mib=48, requests=None, path="/"):
+    def __init__(self, name, pieces, *, ends=True, limits=None, growth_mib=48, requests=None):
         self.name, self.pieces, self.ends, self.limits = name, pieces, ends, limits or {}
-        self.growth_mib, self.requests, self.path = growth_mib, requests, path
+        self.growth_mib, self.requests = growth_mib, requests
+        self.within = TAKES + SETTLES if self.limits else SOON
         FLOODS.append(self)
 
 
@@ -137,7 +144,7 @@ def _(client):
     return over(f.ping())
 
 
-@flood("PING, and nothing is read", limits=QUICK)
+@flood("PING, and nothing is read", limits={**QUICK, **IDLE})
 def _(client):
     client.wire.pause()
     return over(f.ping())
@@ -210,14 +217,14 @@ def _(client):
         yield from (None, None, None)
 
 
-@flood("a frame that does not come whole", limits=QUICK)
+@flood("a frame that does not come whole", limits=IDLE)
 def _(client):
     yield f.ping()[:10]
     while True:
         yield None
 
 
-@flood("windows of 0 and 100 large responses", limits=QUICK, growth_mib=100 * 4 * STREAM_BYTES / 2**20 + 32)
+@flood("windows of 0 and 100 large responses", limits={**QUICK, **IDLE}, growth_mib=100 * 4 * STREAM_BYTES / 2**20 + 32)
 def _(client):
     yield f.settings((f.INITIAL_WINDOW_SIZE, 0)) + b"".join(f.headers(n, fields("/big")) for n in range(1, 200, 2))
     while True:
@@ -233,7 +240,7 @@ def _(client):
         yield None
 
 
-@flood("128 uploads that the upstream does not take", ends=False, growth_mib=128 * 4 * STREAM_BYTES / 2**20 + 32, path="/")
+@flood("128 uploads that the upstream does not take", ends=False, growth_mib=128 * 4 * STREAM_BYTES / 2**20 + 32)
 def _(client):
     head = fields("/take-nothing", "POST")
     yield b"".join(f.headers(n, head, end=False) for n in range(1, 256, 2))
@@ -310,20 +317,20 @@ async def pour(client, flood, figures):
         await asyncio.sleep(0)
 
 
-async def measure(t, flood, settle=4.0):
+async def measure(t, flood):
     """Figures of one flood."""
     counter, figures, stop = {}, Figures(flood), asyncio.Event()
     gateway = await t.gateway(await t.upstream(upstream_script(counter), receive_buffer=SMALL), limits=flood.limits)
     other = Client(await t.client(gateway))
     await other.good(path="/neighbour")
-    client = Client(await t.client(gateway))
+    client = Raw(await t.client(gateway))
     await client.want(lambda: client.settings_seen, "SETTINGS")
     before, cpu, begin = gateway.resident_bytes(), gateway.cpu_seconds(), now()
     beside = asyncio.gather(neighbour(other, figures, stop), watch_memory(gateway, before, figures, stop))
     try:
         await pour(client, flood, figures)
         client.wire.resume()
-        await client.wire.until(lambda: client.wire.end, settle if flood.ends else 0.1)
+        await client.wire.until(lambda: client.wire.end, SETTLES if flood.ends else 0.1)
     finally:
         stop.set()
         await beside
@@ -339,29 +346,32 @@ async def measure(t, flood, settle=4.0):
     return figures
 
 
-async def all_of(binary, only):
-    print(HEADER)
+async def all_of(binary, only, rows):
     for flood in FLOODS:
         if only in flood.name:
             t = Case(os.path.abspath(binary), None)
             try:
-                print((await measure(t, flood)).row(), flush=True)
+                rows.append((await measure(t, flood)).row())
                 await t.finish()
             except Fault as fault:
-                print(f"| {flood.name} | **{fault}** |", flush=True)
+                rows.append(f"| {flood.name} | **{fault}** |")
             finally:
                 t.discard()
+            print(rows[-1], flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--only", default="")
+    parser.add_argument("--page")
     arguments = parser.parse_args()
-    asyncio.run(all_of(arguments.binary, arguments.only))
+    rows = []
+    print(HEADER)
+    asyncio.run(all_of(arguments.binary, arguments.only, rows))
+    if arguments.page:
+        put(arguments.page, "floods", "\n".join([HEADER, *rows]))
 
 
 if __name__ == "__main__":
     main()
-
-__all__ = ["FLOODS", "check", "measure"]

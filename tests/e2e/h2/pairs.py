@@ -4,7 +4,6 @@ from support import check, chunk_bytes, request_bytes, response_bytes
 from support.message import Ended
 from support.upstream import Upstream
 
-from . import frames as f
 from .client import connect
 from .upstream import H2Upstream
 
@@ -144,6 +143,3 @@ async def between(t, client, upstream, answer=None, **settings):
         return await ask(t, client, gateway, *words, **options)
 
     return peer, once, gateway
-
-
-__all__ = ["KINDS", "PAIRS", "Message", "Reply", "ask", "between", "f", "upstream_of"]

@@ -94,7 +94,7 @@ class Peer:
         self.room, self.allowed = f.WINDOW, f.WINDOW  # what may be sent, and come
         self.initial_window = f.WINDOW
         self.own = dict(settings)
-        self.own_window = self.own.get(f.INITIAL_WINDOW_SIZE, f.WINDOW)
+        self.own_window = f.WINDOW  # of a stream, to begin with
         self.frame_bytes = f.FRAME_BYTES  # at most, of what is sent
         self._decoder = Decoder(self.own.get(f.HEADER_TABLE_SIZE, 4096))
         self._block = None  # (stream, flags, bytes) of one whose END_HEADERS has not come
@@ -121,7 +121,8 @@ class Peer:
             while cut := f.next_frame(buffer, at):
                 one, at = cut
                 self.frames.append((one.kind, one.flags, one.stream, len(one.payload)))
-                check(len(one.payload) <= self.own.get(f.MAX_FRAME_SIZE, f.FRAME_BYTES), f"a frame of {len(one.payload)} bytes")
+                most = self.own.get(f.MAX_FRAME_SIZE, f.FRAME_BYTES)
+                check(len(one.payload) <= most, f"a frame of {len(one.payload)} bytes")
                 check(not self._block or one.kind == f.CONTINUATION, f"a frame within a block: {one.kind}")
                 self._take(one, answers)
         except Fault as fault:
@@ -202,6 +203,8 @@ class Peer:
     def _settings(self, one, answers):
         if one.flags & f.ACK:
             self.settings_acked += 1
+            if self.settings_acked == 1:
+                self._own_window_holds()
             return
         self.settings_seen += 1
         check(len(one.payload) % 6 == 0, "SETTINGS of a strange size")
@@ -214,6 +217,12 @@ class Peer:
                 self.initial_window = value
         if self.acks:
             answers.append(f.settings_ack())
+
+    def _own_window_holds(self):
+        """From now on: the peer has taken our SETTINGS."""
+        before, self.own_window = self.own_window, self.own.get(f.INITIAL_WINDOW_SIZE, self.own_window)
+        for stream in self.streams.values():
+            stream.allowed += self.own_window - before
 
     def _ping(self, one, answers):
         if one.flags & f.ACK:
@@ -264,7 +273,7 @@ class Peer:
 
     async def want(self, condition, what, seconds=PATIENCE):
         if not await self.until(condition, seconds):
-            raise Ended(f"no {what} within {seconds} s: {self}") if self.wire.end else Fault(f"no {what} within {seconds} s: {self}")
+            raise (Ended if self.wire.end else Fault)(f"no {what} within {seconds} s: {self}")
 
     async def over(self):
         """The connection has ended, as the peer or this side wanted it."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """POSTs through an upstream that sends GOAWAY at random ids, refuses and resets streams, and vanishes.
 
-  storm.py BINARY [--posts N] [--seed N] [--client h1|h2]
+  storm.py BINARY [--posts N] [--seed N] [--client h1|h2] [--page docs/http2.md]
 
 Each POST has a path of its own. The upstream counts one as delivered when it processes it, and never processes what it
 refuses. At the end: none was delivered twice, each that was answered 2xx was delivered once, and each that was answered
@@ -21,6 +21,7 @@ if __name__ == "__main__":
 
 from h2 import frames as f  # noqa: E402
 from h2.client import Client  # noqa: E402
+from h2.page import put  # noqa: E402
 from h2.upstream import H2Upstream  # noqa: E402
 from support.case import Case, now  # noqa: E402
 from support.message import Fault, request_bytes  # noqa: E402
@@ -29,7 +30,7 @@ LANES = 64  # POSTs at a time
 CONNECTIONS = 8  # of HTTP/2 clients, which share the lanes
 BODY = b"posted once"
 # Per thousand requests: what happens instead of an answer.
-REFUSED, GOAWAY, GRACEFUL, RESET_BEFORE, RESET_BEHIND, VANISHES_BEFORE, VANISHES_BEHIND, CUT = 40, 12, 4, 8, 8, 3, 3, 8
+REFUSED, GOAWAY, GRACEFUL, RESET_BEFORE, RESET_BEHIND, VANISHES_BEFORE, VANISHES_BEHIND, CUT = 40, 12, 4, 8, 8, 1, 1, 8
 SLOW = 300  # ... and how many answers take up to 10 ms
 RESETS = (f.CANCEL, f.INTERNAL_ERROR, f.PROTOCOL_ERROR, f.ENHANCE_YOUR_CALM)
 
@@ -62,7 +63,8 @@ class Storm:
         """At any id from the last one that was processed on; those above are not processed from now on."""
         processed = [s.number for s in server.arrived if getattr(s, "processed", False)]
         lowest, highest = max(processed, default=0), max(s.number for s in server.arrived)
-        server.last = min(getattr(server, "last", f.LARGEST_WINDOW), self.random.randint(lowest, highest + 4))
+        chosen = self.random.choice([*([] if lowest else [0]), *range(lowest or 1, highest + 5, 2)])
+        server.last = min(getattr(server, "last", f.LARGEST_WINDOW), chosen)
         server.send(f.goaway(server.last, self.random.choice((f.NO_ERROR, f.NO_ERROR, f.ENHANCE_YOUR_CALM))))
 
     async def _vanish(self, server):
@@ -86,7 +88,7 @@ class Storm:
             self._process(stream)
             await server.respond(stream, body=b"done")
             if getattr(server, "last", f.LARGEST_WINDOW) != f.LARGEST_WINDOW and self._all_answered(server, stream):
-                server.wire.close()
+                server.wire.fin()
 
     @staticmethod
     def _all_answered(server, stream):
@@ -101,8 +103,9 @@ class Storm:
             self._go_away(server)
 
         async def graceful(server, stream):
-            server.send(f.goaway(f.LARGEST_WINDOW))
-            server.last = f.LARGEST_WINDOW
+            if not hasattr(server, "last"):
+                server.last = f.LARGEST_WINDOW
+                server.send(f.goaway(server.last))
 
         async def reset_before(server, stream):
             server.reset(stream, self.random.choice(RESETS))
@@ -191,9 +194,10 @@ async def play(arguments):
     storm = Storm(arguments.seed, arguments.client)
     try:
         figures = await storm.run(t, arguments.posts)
-        for name, value in figures.items():
-            print(f"{name:20} {value:>8}")
-        print("\n".join(storm.wrong[:20]))
+        print("".join(f"{name:20} {value:>8}\n" for name, value in figures.items()) + "\n".join(storm.wrong[:20]))
+        if arguments.page:
+            rows = ["| | |", "|---|--:|", *(f"| {name} | {value} |" for name, value in figures.items())]
+            put(arguments.page, "storm", "\n".join(rows))
         await t.finish()
     finally:
         t.discard()
@@ -205,6 +209,7 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--posts", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--page")
     parser.add_argument("--client", choices=("h1", "h2"), default="h2")
     return asyncio.run(play(parser.parse_args()))
 

@@ -113,6 +113,9 @@ class H2Upstream(Upstream):
 
     def __init__(self, answer=None, settings=()):
         super().__init__(self._serve)
+        self._begin(answer, settings)
+
+    def _begin(self, answer, settings):
         self.answer, self.own = answer, settings
         self.servers = []
         self._served = 0
@@ -147,8 +150,8 @@ class TlsH2Upstream(H2Upstream, TlsUpstream):
     """Over TLS; `context` is to have h2 among its protocols."""
 
     def __init__(self, context, answer=None, settings=()):
-        H2Upstream.__init__(self, answer, settings)
-        self.context, self.wires = context, []
+        TlsUpstream.__init__(self, context, self._serve)
+        self._begin(answer, settings)
 
     def setting(self, trusted, **more):
         return {"url": self.url, "tls": {"ca": trusted.certificate}, **more}

@@ -1,0 +1,44 @@
+// Where one frame ends and the next begins in the bytes of a connection (RFC 9113 section 4.1).
+// nghttp2 tells of no frame that it ignores, and those are what floods are made of. Pure.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace hushgate::h2 {
+
+inline constexpr std::size_t kFrameHeadBytes = 9;
+inline constexpr std::size_t kPrefaceBytes = 24;  // of a client, before its first frame
+
+struct FrameHead {
+  std::uint32_t length = 0;
+  std::uint8_t type = 0;
+  std::int32_t stream = 0;
+};
+
+class FrameCursor {
+ public:
+  // `skipped`: bytes before the first frame.
+  explicit FrameCursor(std::size_t skipped) : payload_left_(skipped) {}
+
+  struct Slice {
+    std::size_t bytes = 0;  // of the input: what is left of a frame, or as much of it as there is
+    bool begins = false;    // with these bytes a frame's head is complete: `head`
+    FrameHead head{};
+  };
+  // Of `in`, which is not empty.
+  Slice next(Bytes in);
+
+ private:
+  FrameHead parse() const;
+
+  std::size_t payload_left_;
+  std::size_t head_size_ = 0;
+  std::array<std::byte, kFrameHeadBytes> head_{};
+};
+
+}  // namespace hushgate::h2
