@@ -114,7 +114,7 @@ test_lives() { prepare sim swarm && part "simulated lives" simulated_lives; }
 end_to_end() {
   local program=build/$1/hushgate
   shift
-  timeout -k 10 "${HUSHGATE_END_TO_END_SECONDS:-900}" python3 tests/e2e/run.py "$program" "$@"
+  timeout -k 10 "${HUSHGATE_END_TO_END_SECONDS:-1200}" python3 tests/e2e/run.py "$program" "$@"
 }
 
 # Cases of the whole program wait most of the time, and a compiler does not: they run beside the next builds.

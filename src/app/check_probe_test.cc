@@ -58,7 +58,7 @@ class ScriptedServer {
     peer.on_change = [this, &peer, answer, idle] {
       if (peer.failed()) return;
       received += peer.receive(10'000);
-      if (!received.ends_with("\r\n\r\n") || answered_) return;
+      if (!received.contains("\r\n\r\n") || answered_) return;
       answered_ = true;
       peer.send(answer);
       if (idle) network_.at(network_.now() + *idle, [&peer] { peer.finish(); });

@@ -15,7 +15,9 @@ struct FreeOption {
   void operator()(nghttp2_option* option) const noexcept { nghttp2_option_del(option); }
 };
 struct FreeCallbacks {
-  void operator()(nghttp2_session_callbacks* all) const noexcept { nghttp2_session_callbacks_del(all); }
+  void operator()(nghttp2_session_callbacks* all) const noexcept {
+    nghttp2_session_callbacks_del(all);
+  }
 };
 using Options = std::unique_ptr<nghttp2_option, FreeOption>;
 using All = std::unique_ptr<nghttp2_session_callbacks, FreeCallbacks>;
@@ -53,12 +55,15 @@ All make_callbacks() {
   nghttp2_session_callbacks_set_on_frame_send_callback(raw, Callbacks::on_sent);
   nghttp2_session_callbacks_set_on_frame_not_send_callback(raw, Callbacks::on_not_sent);
   nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(raw, Callbacks::on_invalid_frame);
+  nghttp2_session_callbacks_set_error_callback2(raw, Callbacks::on_error);
   return all;
 }
 
 void begin(nghttp2_session* session, std::span<const nghttp2_settings_entry> settings) {
-  HG_ASSERT(nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size()) == 0);
-  HG_ASSERT(nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kLinkWindowBytes) == 0);
+  HG_ASSERT(nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size()) ==
+            0);
+  HG_ASSERT(
+      nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kLinkWindowBytes) == 0);
 }
 
 }  // namespace
@@ -66,7 +71,8 @@ void begin(nghttp2_session* session, std::span<const nghttp2_settings_entry> set
 nghttp2_session* Callbacks::make_server(Link& link) {
   const Options option = make_options();
   nghttp2_session* session = nullptr;
-  HG_ASSERT(nghttp2_session_server_new2(&session, make_callbacks().get(), &link, option.get()) == 0);
+  HG_ASSERT(nghttp2_session_server_new2(&session, make_callbacks().get(), &link, option.get()) ==
+            0);
   const LinkSettings& ours = link.settings();
   const std::array<nghttp2_settings_entry, 5> settings{{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, ours.max_streams},
@@ -82,7 +88,8 @@ nghttp2_session* Callbacks::make_server(Link& link) {
 nghttp2_session* Callbacks::make_client(Link& link) {
   const Options option = make_options();
   nghttp2_session* session = nullptr;
-  HG_ASSERT(nghttp2_session_client_new2(&session, make_callbacks().get(), &link, option.get()) == 0);
+  HG_ASSERT(nghttp2_session_client_new2(&session, make_callbacks().get(), &link, option.get()) ==
+            0);
   const LinkSettings& ours = link.settings();
   const std::array<nghttp2_settings_entry, 3> settings{{
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
@@ -99,7 +106,8 @@ Leg* Callbacks::leg_of(Link& link, std::int32_t stream) {
 
 // --- sending
 
-ssize_t Callbacks::send(nghttp2_session*, const std::uint8_t* bytes, std::size_t size, int, void* user) {
+ssize_t Callbacks::send(nghttp2_session*, const std::uint8_t* bytes, std::size_t size, int,
+                        void* user) {
   Link& link = link_of(user);
   if (link.waiting() >= kWireBytes) return NGHTTP2_ERR_WOULDBLOCK;
   take_room(link.out_);
@@ -109,8 +117,9 @@ ssize_t Callbacks::send(nghttp2_session*, const std::uint8_t* bytes, std::size_t
 }
 
 // Says how much of a leg's bytes goes into the next DATA frame; send_data() takes them.
-ssize_t Callbacks::read_data(nghttp2_session* session, std::int32_t, std::uint8_t*, std::size_t size,
-                             std::uint32_t* flags, nghttp2_data_source* source, void*) {
+ssize_t Callbacks::read_data(nghttp2_session* session, std::int32_t, std::uint8_t*,
+                             std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
+                             void*) {
   Leg& leg = *static_cast<Leg*>(source->ptr);
   const Leg::Offer offer = leg.offer(size);
   if (offer.bytes == 0 && !offer.ends) {
@@ -126,8 +135,8 @@ ssize_t Callbacks::read_data(nghttp2_session* session, std::int32_t, std::uint8_
   return static_cast<ssize_t>(offer.bytes);
 }
 
-int Callbacks::send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* head, std::size_t size,
-                         nghttp2_data_source* source, void* user) {
+int Callbacks::send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* head,
+                         std::size_t size, nghttp2_data_source* source, void* user) {
   Link& link = link_of(user);
   if (link.waiting() >= kWireBytes) return NGHTTP2_ERR_WOULDBLOCK;
   take_room(link.out_);
@@ -138,9 +147,15 @@ int Callbacks::send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* h
   return 0;
 }
 
-int Callbacks::on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+int Callbacks::on_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
   Link& link = link_of(user);
-  if (frame->hd.type == NGHTTP2_RST_STREAM) link.has_reset_ = true;
+  if (frame->hd.type == NGHTTP2_RST_STREAM) {
+    link.has_reset_ = true;
+    // To nghttp2 it is the stream's fault (RFC 9113 section 6.9.2: the connection's).
+    if (link.settings_fed_ && frame->rst_stream.error_code == NGHTTP2_FLOW_CONTROL_ERROR) {
+      nghttp2_session_terminate_session(session, NGHTTP2_FLOW_CONTROL_ERROR);
+    }
+  }
   if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_CANCEL &&
       frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
       frame->rst_stream.error_code != NGHTTP2_INTERNAL_ERROR) {
@@ -193,9 +208,11 @@ int Callbacks::on_header(nghttp2_session*, const nghttp2_frame*, const std::uint
 }
 
 // A malformed message, not a field to be left out (RFC 9113 section 8.2.1).
-int Callbacks::on_invalid_header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t*,
-                                 std::size_t, const std::uint8_t*, std::size_t, std::uint8_t, void*) {
-  nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_PROTOCOL_ERROR);
+int Callbacks::on_invalid_header(nghttp2_session* session, const nghttp2_frame* frame,
+                                 const std::uint8_t*, std::size_t, const std::uint8_t*, std::size_t,
+                                 std::uint8_t, void*) {
+  nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                            NGHTTP2_PROTOCOL_ERROR);
   return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
@@ -219,7 +236,9 @@ int Callbacks::on_frame(nghttp2_session*, const nghttp2_frame* frame, void* user
       }
       break;
     case NGHTTP2_SETTINGS:
-      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) link.settings_came();
+      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) break;
+      link.settings_fed_ = true;
+      link.settings_came();
       break;
     case NGHTTP2_PING:
       if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) link.ponged();
@@ -265,10 +284,17 @@ int Callbacks::on_data(nghttp2_session* session, std::uint8_t, std::int32_t stre
   return 0;
 }
 
-int Callbacks::on_stream_close(nghttp2_session*, std::int32_t stream, std::uint32_t code, void* user) {
+int Callbacks::on_stream_close(nghttp2_session*, std::int32_t stream, std::uint32_t code,
+                               void* user) {
   Link& link = link_of(user);
   if (Leg* const leg = leg_of(link, stream)) leg->stream_closed(code);
   link.stream_left();
+  return 0;
+}
+
+// What nghttp2 has found, in its words; it is told if the connection ends with it.
+int Callbacks::on_error(nghttp2_session*, int, const char* text, std::size_t size, void* user) {
+  link_of(user).fault_.assign(text, size);
   return 0;
 }
 

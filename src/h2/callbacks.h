@@ -10,19 +10,21 @@
 
 namespace hushgate::h2 {
 
-inline constexpr std::size_t kMaxSentHeadBytes = 1 << 20;  // our bound of what goes out; the peer has its own
+inline constexpr std::size_t kMaxSentHeadBytes =
+    1 << 20;  // our bound of what goes out; the peer has its own
 inline constexpr std::uint32_t kLinkWindowBytes = 1 << 20;  // of the connection; freed on receipt
 // A head that is too large is answered (431); one that is so many times too large, when HPACK has
 // undone its compression, ends the connection.
 inline constexpr std::size_t kExcessOfHeads = 4;
-inline constexpr std::uint32_t kMaxHeldAcks = 100;          // answers to SETTINGS and PING that wait
+inline constexpr std::uint32_t kMaxHeldAcks = 1'000;  // answers to SETTINGS and PING that wait
 
 struct Callbacks {
   static nghttp2_session* make_server(Link& link);
   static nghttp2_session* make_client(Link& link);
 
   static Leg* leg_of(Link& link, std::int32_t stream);
-  static ssize_t send(nghttp2_session*, const std::uint8_t* bytes, std::size_t size, int, void* link);
+  static ssize_t send(nghttp2_session*, const std::uint8_t* bytes, std::size_t size, int,
+                      void* link);
   static int send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* head, std::size_t size,
                        nghttp2_data_source*, void* link);
   static ssize_t read_data(nghttp2_session*, std::int32_t, std::uint8_t*, std::size_t size,
@@ -32,14 +34,16 @@ struct Callbacks {
   static int on_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t* name,
                        std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
                        std::uint8_t, void* link);
-  static int on_invalid_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t*, std::size_t,
-                               const std::uint8_t*, std::size_t, std::uint8_t, void* link);
+  static int on_invalid_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t*,
+                               std::size_t, const std::uint8_t*, std::size_t, std::uint8_t,
+                               void* link);
   static int on_frame(nghttp2_session*, const nghttp2_frame*, void* link);
   static int on_data(nghttp2_session*, std::uint8_t, std::int32_t stream, const std::uint8_t* bytes,
                      std::size_t size, void* link);
   static int on_stream_close(nghttp2_session*, std::int32_t stream, std::uint32_t code, void* link);
   static int on_sent(nghttp2_session*, const nghttp2_frame*, void* link);
   static int on_not_sent(nghttp2_session*, const nghttp2_frame*, int why, void* link);
+  static int on_error(nghttp2_session*, int code, const char* text, std::size_t size, void* link);
   static int on_invalid_frame(nghttp2_session*, const nghttp2_frame*, int why, void* link);
 
  private:

@@ -19,15 +19,15 @@ ClientLink::~ClientLink() { end(io::CloseHow::reset, {}); }
 bool ClientLink::can_open() const {
   if (state_ != State::open || wire_->failed() || wire_->peer_finished()) return false;
   if (nghttp2_session_check_request_allowed(session_) == 0) return false;
-  const std::uint32_t most =
-      settings_seen_ ? nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-                     : kStreamsBeforeSettings;
+  const std::uint32_t most = settings_seen_ ? nghttp2_session_get_remote_settings(
+                                                  session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+                                            : kStreamsBeforeSettings;
   return open_streams_ < most;
 }
 
 io::StreamPtr ClientLink::open() {
   HG_ASSERT(can_open());
-  Leg* const leg = new Leg(*this, Leg::Role::asks);
+  Leg* const leg = std::make_unique<Leg>(*this, Leg::Role::asks).release();
   leg->handed_ = true;
   adopt(*leg);
   ++open_streams_;
@@ -42,7 +42,8 @@ void ClientLink::ping() {
 }
 
 bool ClientLink::allows_extended_connect() const {
-  return nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1;
+  return nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) ==
+         1;
 }
 
 // The peer opens none (push is off).

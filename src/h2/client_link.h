@@ -8,7 +8,8 @@
 
 namespace hushgate::h2 {
 
-inline constexpr std::uint32_t kStreamsBeforeSettings = 100;  // RFC 9113 section 6.5.2 recommends no less
+inline constexpr std::uint32_t kStreamsBeforeSettings =
+    100;  // RFC 9113 section 6.5.2 recommends no less
 
 class ClientLink final : public Link {
  public:
@@ -36,8 +37,8 @@ class ClientLink final : public Link {
   std::optional<Time> ponged_at() const { return ponged_at_; }
   bool ping_pending() const { return ping_pending_; }
 
-  bool settings_seen() const { return settings_seen_; }      // the peer's first SETTINGS
-  bool allows_extended_connect() const;                      // valid with settings_seen()
+  bool settings_seen() const { return settings_seen_; }  // the peer's first SETTINGS
+  bool allows_extended_connect() const;                  // valid with settings_seen()
 
  private:
   void changed() override;

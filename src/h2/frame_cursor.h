@@ -26,15 +26,19 @@ class FrameCursor {
   explicit FrameCursor(std::size_t skipped) : payload_left_(skipped) {}
 
   struct Slice {
-    std::size_t bytes = 0;  // of the input: what is left of a frame, or as much of it as there is
-    bool begins = false;    // with these bytes a frame's head is complete: `head`
+    std::size_t consumed = 0;  // of the input
+    Bytes bytes{};        // to be read now: of one frame, valid until the next call. A frame's head
+                          // comes whole: what there is of one that is not waits here, because
+                          // nghttp2 counts each beginning of a CONTINUATION as one more of them
+    bool begins = false;  // they begin with a frame's head: `head`
     FrameHead head{};
   };
   // Of `in`, which is not empty.
   Slice next(Bytes in);
 
  private:
-  FrameHead parse() const;
+  Slice gather(Bytes in);
+  Slice begin(Bytes frame);
 
   std::size_t payload_left_;
   std::size_t head_size_ = 0;

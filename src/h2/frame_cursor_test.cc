@@ -28,8 +28,8 @@ Seen read(FrameCursor cursor, std::string_view text, std::size_t size) {
     while (!piece.empty()) {
       const FrameCursor::Slice slice = cursor.next(as_bytes(piece));
       if (slice.begins) seen.heads.push_back(slice.head);
-      seen.bytes.append(piece.substr(0, slice.bytes));
-      piece.remove_prefix(slice.bytes);
+      seen.bytes.append(as_text(slice.bytes));
+      piece.remove_prefix(slice.consumed);
     }
   }
   return seen;
@@ -58,7 +58,16 @@ TEST(FrameCursor, SkipsWhatIsBeforeTheFirstFrame) {
 
 TEST(FrameCursor, GivesAFrameWithItsHeadInOneSlice) {
   FrameCursor cursor(0);
-  EXPECT_EQ(cursor.next(as_bytes(kTwoFrames)).bytes, kFrameHeadBytes + 3);
+  EXPECT_EQ(cursor.next(as_bytes(kTwoFrames)).bytes.size(), kFrameHeadBytes + 3);
+}
+
+TEST(FrameCursor, GivesNothingOfAHeadThatIsNotWhole) {
+  FrameCursor cursor(0);
+  for (std::size_t at = 0; at + 1 < kFrameHeadBytes; ++at) {
+    EXPECT_TRUE(cursor.next(as_bytes(kTwoFrames.substr(at, 1))).bytes.empty()) << at;
+  }
+  EXPECT_EQ(cursor.next(as_bytes(kTwoFrames.substr(kFrameHeadBytes - 1))).bytes.size(),
+            kFrameHeadBytes);
 }
 
 }  // namespace

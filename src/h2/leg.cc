@@ -37,14 +37,16 @@ io::Take Leg::take() {
 
 Result<std::size_t> Leg::write(std::span<const Bytes> pieces) {
   if (failed()) return std::unexpected(Error{ErrorKind::connection_terminated, error_});
-  if (writing_ == Writing::deaf) return std::unexpected(Error{ErrorKind::connection_terminated, EPIPE});
+  if (writing_ == Writing::deaf)
+    return std::unexpected(Error{ErrorKind::connection_terminated, EPIPE});
   if (waiting() >= kLegBytes) {
     clear(kWritable);
     return 0;
   }
   std::size_t accepted = 0;
   for (const Bytes piece : pieces) {
-    if (const Result<void> digested = digest(piece); !digested) return std::unexpected(digested.error());
+    if (const Result<void> digested = digest(piece); !digested)
+      return std::unexpected(digested.error());
     accepted += piece.size();
   }
   resume();
@@ -61,7 +63,8 @@ void Leg::finish_writing() {
 
 std::size_t Leg::unacknowledged() {
   if (!on_wire()) return waiting();
-  const auto acknowledged = static_cast<std::uint64_t>(std::max<std::int64_t>(link_->acknowledged(), 0));
+  const auto acknowledged =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(link_->acknowledged(), 0));
   const std::uint64_t on_wire = wire_mark_ > acknowledged ? wire_mark_ - acknowledged : 0;
   return waiting() + static_cast<std::size_t>(std::min(payload_sent_, on_wire));
 }
@@ -70,7 +73,9 @@ bool Leg::on_wire() const { return link_ != nullptr && link_->state() != Link::S
 
 bool Leg::encrypted() const { return on_wire() && link_->wire().encrypted(); }
 
-std::string Leg::peer_subject() const { return on_wire() ? link_->wire().peer_subject() : std::string(); }
+std::string Leg::peer_subject() const {
+  return on_wire() ? link_->wire().peer_subject() : std::string();
+}
 
 SocketAddress Leg::local() { return on_wire() ? link_->wire().local() : SocketAddress(); }
 
@@ -81,7 +86,8 @@ std::string Leg::failure_text() const {
 
 void Leg::close(io::CloseHow how) {
   owner_ = nullptr;
-  const bool sends_on = how == io::CloseHow::fin && writing_ == Writing::complete && !failed() && id_ != kNoStream;
+  const bool sends_on =
+      how == io::CloseHow::fin && writing_ == Writing::complete && !failed() && id_ != kNoStream;
   if (sends_on) {  // what was accepted is still delivered
     handed_ = false;
     finish_alarm_ = std::make_unique<io::Alarm>(static_cast<io::Runnable&>(*this));
@@ -113,7 +119,7 @@ void Leg::give_back(std::uint32_t) noexcept {
   give_room(in_);
   const std::size_t credit = std::exchange(in_credit_, 0);
   if (credit > 0 && link_ != nullptr) link_->consumed(id_, credit);
-  if (gone_) delete this;
+  if (gone_) const std::unique_ptr<Leg> ended(this);
 }
 
 void Leg::run() { close(io::CloseHow::reset); }
@@ -128,7 +134,7 @@ void Leg::end() {
   gone_ = true;
   if (lent_) return;  // until the lease has ended
   give_room(in_);
-  delete this;
+  const std::unique_ptr<Leg> ended(this);
 }
 
 void Leg::reset_stream(std::uint32_t code) {
@@ -161,8 +167,8 @@ void Leg::fail(int os_error, std::uint32_t code) {
 }
 
 void Leg::settle() {
-  const bool finished = tunnel_ ? reading_ == Reading::ended
-                                : role_ == Role::answers && writing_ == Writing::ended;
+  const bool finished =
+      tunnel_ ? reading_ == Reading::ended : role_ == Role::answers && writing_ == Writing::ended;
   if (!finished || peer_finished()) return;
   flags_ |= kPeerFinished | kReadable;
   wake();
@@ -186,6 +192,7 @@ void Leg::link_lost(int os_error) {
     if (writing_ != Writing::ended) writing_ = Writing::deaf;
     return;
   }
+  unprocessed_ = role_ == Role::asks && wire_mark_ == 0;  // no frame of it was made
   fail(os_error, NGHTTP2_NO_ERROR);
 }
 

@@ -2,9 +2,12 @@
 // Whoever owns it knows nothing of frames: take() gives the peer's message, write() takes ours.
 //
 // Differs from a socket where a stream does:
-// - A FIN is seen only where it means something: in a tunnel, when the peer has ended its direction;
-//   else behind our own message's end, once all of it is with the wire. There is nothing to wait for.
-// - RST_STREAM, and the loss of the connection, is `failed`: ECONNRESET. What was received before can
+// - A FIN is seen only where it means something: in a tunnel, when the peer has ended its
+// direction;
+//   else behind our own message's end, once all of it is with the wire. There is nothing to wait
+//   for.
+// - RST_STREAM, and the loss of the connection, is `failed`: ECONNRESET. What was received before
+// can
 //   be taken first. RST_STREAM(NO_ERROR) behind a whole response only stops our direction (EPIPE).
 // - write() accepts everything while fewer than kLegBytes wait, and nothing otherwise.
 // - unacknowledged() is what waits for windows and the wire, and an upper bound of what is on it.
@@ -61,9 +64,9 @@ class Leg final : public io::Stream,
   };
   // Of the peer's.
   enum class Reading : std::uint8_t {
-    head,    // none that is final has come
-    body,    // DATA is put into the inner form as `in_body_` says
-    ended,   // END_STREAM
+    head,   // none that is final has come
+    body,   // DATA is put into the inner form as `in_body_` says
+    ended,  // END_STREAM
   };
 
   Leg(Link& link, Role role);  // see Link
@@ -150,27 +153,27 @@ class Leg final : public io::Stream,
   Reading reading_ = Reading::head;
   Body in_body_ = Body::none;
   bool tunnel_ = false;
-  bool is_connect_ = false;      // the request asked for a tunnel
-  bool handed_ = false;          // whoever has it closes it; else the link ends it with its stream
-  bool lent_ = false;            // `in_` is being looked at
-  bool gone_ = false;            // closed, and waits for the lease's end
-  bool begun_ = false;           // a response, interim or not, has begun to come
-  bool data_submitted_ = false;  // nghttp2 asks for DATA of this stream
-  bool deferred_ = false;        // ... once it is told that there is some
-  bool begun_writing_ = false;   // a head of ours is submitted
-  bool final_submitted_ = false; // role answers: it was a final one
-  bool ended_with_head_ = false; // END_STREAM goes out on it
+  bool is_connect_ = false;       // the request asked for a tunnel
+  bool handed_ = false;           // whoever has it closes it; else the link ends it with its stream
+  bool lent_ = false;             // `in_` is being looked at
+  bool gone_ = false;             // closed, and waits for the lease's end
+  bool begun_ = false;            // a response, interim or not, has begun to come
+  bool data_submitted_ = false;   // nghttp2 asks for DATA of this stream
+  bool deferred_ = false;         // ... once it is told that there is some
+  bool begun_writing_ = false;    // a head of ours is submitted
+  bool final_submitted_ = false;  // role answers: it was a final one
+  bool ended_with_head_ = false;  // END_STREAM goes out on it
   bool unprocessed_ = false;
-  bool holds_ = true;            // `held_` is all that was written behind the request's head
-  std::uint32_t code_ = 0;       // of the RST_STREAM that failed it
+  bool holds_ = true;       // `held_` is all that was written behind the request's head
+  std::uint32_t code_ = 0;  // of the RST_STREAM that failed it
   http::Method method_ = http::Method::other;
-  std::string in_;               // the inner form, not taken yet
-  std::size_t in_credit_ = 0;    // bytes of DATA among it: the stream's window gets them back
-  std::string out_;              // payload that waits for DATA frames
+  std::string in_;             // the inner form, not taken yet
+  std::size_t in_credit_ = 0;  // bytes of DATA among it: the stream's window gets them back
+  std::string out_;            // payload that waits for DATA frames
   std::size_t out_begin_ = 0;
   std::string held_;
-  std::string protocol_;         // of an extended CONNECT
-  std::string accept_;           // Sec-WebSocket-Accept
+  std::string protocol_;  // of an extended CONNECT
+  std::string accept_;    // Sec-WebSocket-Accept
   MessageReader reader_;
   std::uint64_t payload_sent_ = 0;
   std::uint64_t wire_mark_ = 0;  // Link's position behind its last frame

@@ -63,8 +63,8 @@ void Leg::receive_request(const Block& block, h2::Stream stream) {
 void Leg::receive_response(const Block& block, h2::Stream stream) {
   begun_ = true;
   drop_held();
-  const Result<Inner> inner =
-      response_text(block, {.method = method_, .protocol = protocol_, .accept = accept_}, stream, in_);
+  const Result<Inner> inner = response_text(
+      block, {.method = method_, .protocol = protocol_, .accept = accept_}, stream, in_);
   if (!inner) return break_off(NGHTTP2_PROTOCOL_ERROR, EPROTO);
   if (inner->is_interim) return come_to_life();
   in_body_ = inner->body;
@@ -165,7 +165,8 @@ Result<void> Leg::use(const MessageReader::Step& step) {
     case MessageReader::Event::end:
       if (!reader_.trailers().empty()) {
         trailers_ = std::make_unique<Block>(kMaxSentHeadBytes);
-        if (!trailer_block(reader_.trailers(), *trailers_) || trailers_->size() == 0) trailers_.reset();
+        if (!trailer_block(reader_.trailers(), *trailers_) || trailers_->size() == 0)
+          trailers_.reset();
       }
       if (!ended_with_head_) writing_ = Writing::complete;
       return {};
@@ -230,7 +231,8 @@ Result<void> Leg::submit_head(const Block& block, bool ends) {
                                     fields.size(), nullptr);
   }
   if (result < 0) {
-    if (role_ == Role::asks) unprocessed_ = true;  // no id is left, or it is draining: nothing was sent
+    if (role_ == Role::asks)
+      unprocessed_ = true;  // no id is left, or it is draining: nothing was sent
     fail(ECONNRESET, NGHTTP2_REFUSED_STREAM);
     return std::unexpected(Error{ErrorKind::connection_terminated, ECONNRESET});
   }

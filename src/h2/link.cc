@@ -53,29 +53,36 @@ void Link::read_wire() {
       case io::Take::Kind::data: break;
     }
     last_heard_ = loop_.now();
-    if (state_ != State::closing) feed(take.lease.bytes());
+    if (state_ != State::closing) {
+      feed(take.lease.bytes());
+    } else if ((discarded_ += take.lease.bytes().size()) > settings_.linger_bytes) {
+      break;
+    }
   }
+  if (discarded_ > settings_.linger_bytes) return end(io::CloseHow::fin, {});
   if (state_ != State::ended && wire_->failed()) lose(wire_->error(), wire_->failure_text());
 }
 
 void Link::feed(Bytes bytes) {
   feeding_ = true;
+  settings_fed_ = false;
   ssize_t taken = 0;
   while (!bytes.empty() && taken >= 0) {
     const FrameCursor::Slice slice = cursor_.next(bytes);
     if (slice.begins) judge(slice.head);
-    taken = nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                     slice.bytes);
-    bytes = bytes.subspan(slice.bytes);
+    bytes = bytes.subspan(slice.consumed);
+    if (slice.bytes.empty()) continue;
+    taken = nghttp2_session_mem_recv(
+        session_, reinterpret_cast<const std::uint8_t*>(slice.bytes.data()), slice.bytes.size());
   }
   feeding_ = false;
-  if (taken < 0) return break_off(nghttp2_strerror(static_cast<int>(taken)));
+  if (taken < 0) return break_off(static_cast<int>(taken));
   if (end_asked_) static_cast<void>(nghttp2_session_terminate_session(session_, *end_asked_));
 }
 
-// What nghttp2 lets pass. It forgets a stream with its end and ignores what comes behind it, because
-// that may have been on its way when we reset it; where we have reset none, it is a fault (RFC 9113
-// section 5.1).
+// What nghttp2 lets pass. It forgets a stream with its end and ignores what comes behind it,
+// because that may have been on its way when we reset it; where we have reset none, it is a fault
+// (RFC 9113 section 5.1).
 void Link::judge(const FrameHead& head) {
   const bool is_priority = head.type == NGHTTP2_PRIORITY;
   if (is_priority || head.type > NGHTTP2_CONTINUATION) note_flood(Flood::priorities);
@@ -97,10 +104,11 @@ void Link::write_wire() {
     if (waiting() > 0 || nghttp2_session_want_write(session_) == 0) break;
     const std::uint64_t before = written_;
     const int result = nghttp2_session_send(session_);
-    if (result != 0) return break_off(nghttp2_strerror(result));
+    if (result != 0) return break_off(result);
     if (written_ == before) break;  // every window is shut
   }
-  const bool is_over = nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+  const bool is_over =
+      nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
   if (is_over && waiting() == 0) close_down();
 }
 
@@ -157,14 +165,19 @@ void Link::end(io::CloseHow how, std::string_view why) {
 // dropped, because unread bytes would turn it into a reset that destroys a GOAWAY.
 void Link::close_down() {
   state_ = State::closing;
+  if (why_.empty()) why_ = fault_;
   lose_legs(ECONNRESET);
   wire_->finish_writing();
 }
 
 // nghttp2 cannot go on: its GOAWAY, if it made one, is still sent.
-void Link::break_off(std::string_view why) {
-  if (why_.empty()) why_ = why;
-  static_cast<void>(nghttp2_session_terminate_session(session_, end_asked_.value_or(NGHTTP2_PROTOCOL_ERROR)));
+void Link::break_off(int error) {
+  const bool flood = error == NGHTTP2_ERR_FLOODED || error == NGHTTP2_ERR_TOO_MANY_SETTINGS ||
+                     error == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS;
+  if (flood) end_asked_ = kEnhanceYourCalm;
+  if (why_.empty()) why_ = nghttp2_strerror(error);
+  static_cast<void>(
+      nghttp2_session_terminate_session(session_, end_asked_.value_or(NGHTTP2_PROTOCOL_ERROR)));
   static_cast<void>(nghttp2_session_send(session_));
   if (flush()) close_down();
 }

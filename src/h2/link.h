@@ -34,15 +34,17 @@ namespace hushgate::h2 {
 inline constexpr std::uint32_t kNoError = 0;
 inline constexpr std::uint32_t kEnhanceYourCalm = 11;
 
-inline constexpr std::size_t kWireBytes = 65'536;  // frames that wait for the wire; then none are made
-inline constexpr int kLinkTakes = 8;               // receives per turn
+inline constexpr std::size_t kWireBytes =
+    65'536;                           // frames that wait for the wire; then none are made
+inline constexpr int kLinkTakes = 8;  // receives per turn
 
 struct LinkSettings {
-  std::uint32_t max_streams = 128;            // that the peer may open (clients)
-  std::size_t stream_window_bytes = 65'536;   // maxBufferedBytes
-  std::size_t max_head_bytes = 65'536;        // of a header block, as maxHeaderBytes counts
-  std::size_t held_bytes = 65'536;            // of a request that may have to be sent again
-  bool extended_connect = true;               // RFC 8441 is offered (clients)
+  std::uint32_t max_streams = 128;           // that the peer may open (clients)
+  std::size_t stream_window_bytes = 65'536;  // maxBufferedBytes
+  std::size_t max_head_bytes = 65'536;       // of a header block, as maxHeaderBytes counts
+  std::size_t linger_bytes = 262'144;        // that are dropped behind our end
+  std::size_t held_bytes = 65'536;           // of a request that may have to be sent again
+  bool extended_connect = true;              // RFC 8441 is offered (clients)
 };
 
 class Link : public io::Runnable {
@@ -60,9 +62,11 @@ class Link : public io::Runnable {
   State state() const { return state_; }
   // Neither streams nor frames: closing or ended.
   bool over() const { return state_ >= State::closing; }
-  const std::string& why() const { return why_; }  // valid once over(); may be empty: an orderly end
+  const std::string& why() const {
+    return why_;
+  }  // valid once over(); may be empty: an orderly end
   std::size_t legs() const { return leg_count_; }
-  io::Stream& wire() { return *wire_; }            // until ended
+  io::Stream& wire() { return *wire_; }  // until ended
   io::Loop& loop() { return loop_; }
   const LinkSettings& settings() const { return settings_; }
   Time last_heard() const { return last_heard_; }  // of any byte
@@ -72,6 +76,8 @@ class Link : public io::Runnable {
   // A header block has begun and not ended (HEADERS without END_HEADERS, or a part of a frame).
   bool within_head() const { return within_head_; }
 
+  // What has come is read in this turn, whether it has woken anybody or not.
+  void look() { schedule(); }
   // Sends GOAWAY with the last stream that was seen, and what waits; no streams from now on.
   void go_away(std::uint32_t code, std::string_view why);
   // The wire ends now, and with it every leg.
@@ -83,19 +89,19 @@ class Link : public io::Runnable {
   ~Link();
 
   // Told in the run in which it happened.
-  virtual void changed() = 0;                        // state, legs, waiting, within_head...
-  virtual Leg* begin_leg(std::int32_t id) = 0;       // of a HEADERS that opens a stream; may be null
-  virtual void leg_ready(Leg&) {}                    // its first head is complete
-  virtual void leg_gone(Leg&) {}                     // it is being forgotten
+  virtual void changed() = 0;                   // state, legs, waiting, within_head...
+  virtual Leg* begin_leg(std::int32_t id) = 0;  // of a HEADERS that opens a stream; may be null
+  virtual void leg_ready(Leg&) {}               // its first head is complete
+  virtual void leg_gone(Leg&) {}                // it is being forgotten
   virtual void ponged() {}
-  virtual void went_away() {}                        // GOAWAY came
+  virtual void went_away() {}  // GOAWAY came
   virtual void settings_came() {}
   virtual void flooded(Flood) {}
-  virtual void stream_left() {}                      // one less is open
+  virtual void stream_left() {}  // one less is open
 
   void feed(Bytes bytes);
   void adopt(Leg& leg);
-  void schedule();                                   // run() in this turn
+  void schedule();  // run() in this turn
   void run() override;
 
  private:
@@ -106,12 +112,12 @@ class Link : public io::Runnable {
   void write_wire();
   bool flush();
   void close_down();
-  void break_off(std::string_view why);
+  void break_off(int error);  // nghttp2's
   void lose(int os_error, std::string_view why);
   void lose_legs(int os_error);
   void consumed(std::int32_t stream, std::size_t bytes);
   void make_frames();
-  void forget(Leg& leg);                             // its stream is closed or its owner gone
+  void forget(Leg& leg);  // its stream is closed or its owner gone
   void note_flood(Flood kind);
   void judge(const FrameHead& head);
   void ask_end(std::uint32_t code, std::string_view why);
@@ -123,24 +129,27 @@ class Link : public io::Runnable {
   nghttp2_session* session_ = nullptr;
   State state_ = State::open;
   std::string why_;
+  std::string fault_;  // in the peer's frames, the last one: of a stream or of the connection
   IntrusiveList<Leg, LegTag> legs_;
   std::size_t leg_count_ = 0;
   Floods floods_;
 
  private:
   FrameCursor cursor_;
-  Block block_;                    // of the header block that is being received
-  Block sending_;                  // scratch of a leg that makes a head
+  Block block_;                      // of the header block that is being received
+  Block sending_;                    // scratch of a leg that makes a head
   std::int32_t highest_stream_ = 0;  // that the peer has opened
   bool has_reset_ = false;           // a stream, by us
+  bool settings_fed_ = false;        // with what was read last
   std::size_t excess_bytes_ = 0;     // of the header block, beyond what block_ holds
   bool within_head_ = false;
   std::optional<std::uint32_t> end_asked_;  // while frames are read: the connection is to be ended
   bool feeding_ = false;
   std::string out_;
   std::size_t out_begin_ = 0;
-  std::uint64_t written_ = 0;      // bytes of frames made so far
-  std::uint64_t accepted_ = 0;     // ... that the wire has accepted
+  std::size_t discarded_ = 0;   // while closing
+  std::uint64_t written_ = 0;   // bytes of frames made so far
+  std::uint64_t accepted_ = 0;  // ... that the wire has accepted
   Time last_heard_{};
 };
 

@@ -30,7 +30,7 @@ void ServerLink::announce_end() {
 }
 
 Leg* ServerLink::begin_leg(std::int32_t id) {
-  Leg* const leg = new Leg(*this, Leg::Role::answers);
+  Leg* const leg = std::make_unique<Leg>(*this, Leg::Role::answers).release();
   leg->id_ = id;
   adopt(*leg);
   return leg;

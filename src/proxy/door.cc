@@ -53,8 +53,8 @@ tls::ServerContext::Pointer Gateway::Door::tls() const {
 }
 
 Session::Carrier Gateway::Door::carrier() const {
-  const bool is_off = site_ == nullptr && gateway_.context_.setup().config.listen[index_].http2 ==
-                                              config::Http2::off;
+  const bool is_off = site_ == nullptr &&
+                      gateway_.context_.setup().config.listen[index_].http2 == config::Http2::off;
   return is_off ? Session::Carrier::connection_h1 : Session::Carrier::connection;
 }
 

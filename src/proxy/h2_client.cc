@@ -16,7 +16,8 @@ namespace {
 h2::LinkSettings settings_of(const Limits& limits) {
   return {.max_streams = limits.max_streams,
           .stream_window_bytes = limits.max_buffered_bytes,
-          .max_head_bytes = limits.max_header_bytes};
+          .max_head_bytes = limits.max_header_bytes,
+          .linger_bytes = limits.linger_bytes};
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ H2Client::~H2Client() {
   }
 }
 
-void H2Client::start(Context& context, io::StreamPtr stream, route::Site* site, std::string_view taken) {
+void H2Client::start(Context& context, io::StreamPtr stream, route::Site* site,
+                     std::string_view taken) {
   H2Client& client = *std::make_unique<H2Client>(context, std::move(stream), site).release();
   if (context.stage == Stage::stopping) client.stop(context.loop.now() + kStopKeptGrace);
   client.link_.start(as_bytes(taken));
@@ -165,7 +167,8 @@ void H2Client::cut() { end(io::CloseHow::reset); }
 
 void H2Client::log_end() {
   if (link_.why().empty()) return;
-  context_.log.line(context_.loop.now(), LogLevel::info, "h2_client_ended").text("detail", link_.why());
+  context_.log.line(context_.loop.now(), LogLevel::info, "h2_client_ended")
+      .text("detail", link_.why());
 }
 
 void H2Client::end(io::CloseHow how) {

@@ -28,7 +28,8 @@ class H2Client final : public h2::ServerLink::Handler,
 
   // `stream`: a connection on which `taken` has been read, HTTP/2's preface or its beginning. It is
   // counted as a client already; ends by itself.
-  static void start(Context& context, io::StreamPtr stream, route::Site* site, std::string_view taken);
+  static void start(Context& context, io::StreamPtr stream, route::Site* site,
+                    std::string_view taken);
   H2Client(Context& context, io::StreamPtr stream, route::Site* site);  // see start()
   ~H2Client();
 

@@ -18,7 +18,7 @@
 
 namespace hushgate::proxy {
 
-inline constexpr int kTurnExchanges = 16;         // of one connection in one turn
+inline constexpr int kTurnExchanges = 16;              // of one connection in one turn
 inline constexpr std::size_t kMaxSpareSessions = 512;  // per worker
 
 class Session final : public io::Wakeup,

@@ -13,7 +13,8 @@ TEST(Counters, EveryCounterHasANameOfItsOwnInSnakeCase) {
   for (std::size_t i = 0; i < kCounters; ++i) {
     const std::string_view text = name(static_cast<Counter>(i));
     ASSERT_FALSE(text.empty());
-    EXPECT_EQ(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string_view::npos)
+    EXPECT_EQ(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"),
+              std::string_view::npos)
         << text;
     EXPECT_TRUE(names.insert(text).second) << text;
   }

@@ -56,6 +56,7 @@ bool Carrier::ask(Duration timeout) {
     ++pings_in_a_row_;
     link_.ping();
   }
+  link_.look();
   state_ = State::asked;
   Services& services = endpoint_.services();
   services.wheel.set(deadline_, services.loop.now() + timeout);

@@ -192,7 +192,8 @@ class H2Peer {
     H2Stream& stream = streams_[id];
     stream.id = id;
     stream.opened = network_.now();
-    stream.granted = manner_.window;
+    // Until it has seen our SETTINGS, the gateway goes by the usual ones (section 6.9.2).
+    stream.granted = settings_acks_ == 0 ? kUsualWindow : manner_.window;
     stream.room = initial_room_;
     return stream;
   }
@@ -335,10 +336,7 @@ class H2Peer {
     if (on_reset) on_reset(*this, stream);
   }
   void take_settings(const Frame& frame) {
-    if (frame.has(kAck)) {
-      ++settings_acks_;
-      return;
-    }
+    if (frame.has(kAck)) return take_settings_ack();
     for (std::size_t at = 0; at + 6 <= frame.payload.size(); at += 6) {
       const std::uint32_t value = number_in(frame.payload, at + 2, 4);
       const std::uint32_t id = number_in(frame.payload, at, 2);
@@ -349,6 +347,11 @@ class H2Peer {
     }
     raw(Frame{.type = FrameType::settings, .flags = kAck}.text());
     push_all();
+  }
+  void take_settings_ack() {
+    if (++settings_acks_ > 1) return;
+    for (auto& [id, stream] : streams_)
+      stream.granted += std::int64_t{manner_.window} - kUsualWindow;
   }
   void take_ping(const Frame& frame) {
     if (frame.has(kAck)) {

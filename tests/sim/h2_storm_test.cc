@@ -153,7 +153,8 @@ class H2Storm {
       return false;
     };
     if (falls(mood_.refuse)) return up.reset(id, Code::refused_stream);
-    if (falls(mood_.go_away)) return go_away(up);
+    if (falls(mood_.go_away)) go_away(up);
+    if (beyond(up, id)) return;
     act(up, id);
     if (falls(mood_.reset)) return up.reset(id, Code::internal_error);
     if (falls(mood_.vanish)) return vanish(up);
@@ -163,8 +164,7 @@ class H2Storm {
     const std::uint32_t last = highest_acted_[&up];
     last_[&up] = last;
     up.go_away(last);
-    if (below(2) == 0) return;
-    later(below(50), [this, &up] { vanish(up); });
+    if (mood_.vanish > 0 && below(2) == 0) later(below(50), [this, &up] { vanish(up); });
   }
   void vanish(H2Peer& up) {
     if (!gone_.insert(&up).second) return;

@@ -8,7 +8,10 @@ using stats::Counter;
 using std::chrono::seconds;
 
 Change spare(unsigned most) {
-  return [most](config::Config& config) { config.upstreams.front().spare = most; };
+  return [most](config::Config& config) {
+    config.upstreams.front().spare = most;
+    config.upstreams.front().protocol = config::Protocol::http1;  // `auto` has to meet it first
+  };
 }
 
 struct Sparing : TlsWorld {

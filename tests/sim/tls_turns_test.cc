@@ -301,7 +301,9 @@ TEST(TlsLeaving, WhoLeavesWithItsRequestIsGone) {
 }
 
 TEST(TlsLeaving, AlsoWhileTheUpstreamsHandshakeIsUnderWay) {
-  TlsWorld world;
+  TlsWorld world([](config::Config& config) {  // a handshake that may be shared goes on
+    config.upstreams.front().protocol = config::Protocol::http1;
+  });
   world.spoken->upstream_holds = true;
   Party& client = world.ask(kPost);
   world.run_for(seconds(1));
