@@ -192,6 +192,7 @@ void Leg::link_lost(int os_error) {
     if (writing_ != Writing::ended) writing_ = Writing::deaf;
     return;
   }
+  if (failed()) return;
   unprocessed_ = role_ == Role::asks && wire_mark_ == 0;  // no frame of it was made
   fail(os_error, NGHTTP2_NO_ERROR);
 }

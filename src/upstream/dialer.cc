@@ -328,7 +328,7 @@ void Dialer::all_failed(Time now) {
     if (error_.kind == ErrorKind::ports_exhausted) error_.kind = ErrorKind::connection_failed;
     return fail(error_);
   }
-  if (purpose_ == Purpose::request) {
+  if (purpose_ != Purpose::spare) {
     if (now < ports_due_ && endpoint_->wait_for_port(port_wait_)) {
       state_ = State::port_wait;
       return;
