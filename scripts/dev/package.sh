@@ -2,13 +2,16 @@
 
 package_version() { echo "${HUSHGATE_RELEASE:-$(packaging/version)}"; }
 
-# The release preset, with what Debian's and others' systems may lack linked in (libstdc++, libgcc, liburing; for other
+# The release preset, with what Debian's and others' systems may lack linked in (libstdc++, libgcc, liburing, nghttp2; for other
 # systems OpenSSL, which Debian keeps safe by itself). Only the C library stays outside: names are resolved through it
 # and this machine's nsswitch.
 build_for_packages() {
   local version=$1 static_openssl=$2 static=$PWD/build/package/static
   mkdir -p "$static"
-  ln -sf "$(clang++-19 -print-file-name=liburing.a)" "$static/liburing.a"
+  local library
+  for library in liburing.a libnghttp2.a; do
+    ln -sf "$(clang++-19 -print-file-name=$library)" "$static/$library"
+  done
   logged configure-package cmake --preset release -B build/package \
     "-DOPENSSL_USE_STATIC_LIBS=$static_openssl" -UOPENSSL_*_LIBRARY -ULIB_EAY_* -USSL_EAY_* \
     "-DHUSHGATE_RELEASE=$version" "-DCMAKE_PROJECT_hushgate_INCLUDE=$PWD/packaging/version.cmake" \
