@@ -83,8 +83,10 @@ async def weak_ciphers_are_refused_and_strong_ones_taken(t):
 
 
 @case
-async def http_1_1_is_agreed_on_by_alpn(t):
-    gateway, trusted = await served(t)
+async def without_http2_http_1_1_is_agreed_on_by_alpn(t):
+    trusted = await authority(t.directory)
+    listener = {**tls_listen(await trusted.issue("server"))[0], "http2": False}
+    gateway = await t.gateway(await t.answering(), listen=[listener])
     for offered, wanted in ((["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (["http/1.0"], "http/1.0"),
                             (["http/1.0", "http/1.1"], "http/1.1"), (None, None)):
         response, wire = await t.tls_ask(gateway, client_context(trusted, alpn=offered), GET)

@@ -96,7 +96,7 @@ async def an_upstream_without_common_ground_is_told(t):
         ({"versions": ("1.0", "1.0")}, "the upstream speaks no TLS version that is accepted here (protocol_version alert)"),
         ({"versions": ("1.2", "1.2"), "ciphers": "ECDHE-ECDSA-AES128-SHA"},
          "no common cipher, or the upstream lacks something else that it wants (handshake_failure alert)"),
-        ({"alpn": ["h2"]}, None),
+        ({"alpn": ["spdy/1"]}, None),
         ({"clients": trusted, "versions": ("1.2", "1.2")},
          "no common cipher, or the upstream lacks something else that it wants (handshake_failure alert)"),
     ]

@@ -31,7 +31,7 @@ public class TlsClient {
   }
 
   public static void main(String[] args) throws Exception {
-    HttpClient client = HttpClient.newBuilder().sslContext(trusting(args[1])).build();  // it would like HTTP/2
+    HttpClient client = HttpClient.newBuilder().sslContext(trusting(args[1])).build();
     byte[] body = new byte[1_000_000];
     for (int n = 0; n < 10; ++n) {
       HttpRequest.Builder ask = HttpRequest.newBuilder(URI.create(args[0] + "/echo"));
@@ -39,7 +39,7 @@ public class TlsClient {
       need(got.statusCode() == 200 && got.body().length == body.length, got);
       var text = client.send(HttpRequest.newBuilder(URI.create(args[0] + "/a")).build(), BodyHandlers.ofString());
       need(text.statusCode() == 200 && text.body().equals("GET /a"), text.body());
-      need(text.version() == HttpClient.Version.HTTP_1_1, text.version());
+      need(text.version() == HttpClient.Version.HTTP_2, text.version());
     }
     var stream = client.send(HttpRequest.newBuilder(URI.create(args[0] + "/stream")).build(), BodyHandlers.ofLines());
     need(stream.body().filter(line -> line.startsWith("data:")).count() == 2, "the stream");
