@@ -191,6 +191,7 @@ Result<void> Leg::begin_request() {
     accept_ = websocket_accept(head);
   }
   if (is_connect_) reader_.become_tunnel();
+  link_->floods_.note_served();  // an upstream may refuse or reset whatever it is asked
   return submit_head(block, !is_connect_ && reader_.bodyless());
 }
 

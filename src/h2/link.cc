@@ -31,10 +31,9 @@ Link::~Link() {
 // --- the turn
 
 void Link::run() {
-  const bool was_over = over();
+  if (state_ == State::ended) return;
   read_wire();
   if (!over()) write_wire();
-  if (was_over && state_ == State::ended) return;
   changed();  // may be the end of this object
 }
 
