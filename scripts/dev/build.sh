@@ -18,7 +18,7 @@ build_preset() {
   fi
 }
 
-#: build [PRESET] | build (release; debug, sim, asan, tsan and fuzz are the other presets)
+#: build [PRESET] | build (release; debug, asan, tsan and fuzz are the other presets)
 cmd_build() {
   local preset=${1:-release}
   need build

@@ -1,14 +1,14 @@
 # Whole lives of the gateway in virtual time (docs/testing.md).
 
 build_swarm() {
-  need build unit
-  build_preset sim swarm
+  need build
+  build_preset release swarm
 }
 
 #: sim [--seeds N] [--from S] [--replay S] | live N seeds of the simulation, or one again with its timeline
 cmd_sim() {
   build_swarm
-  exec build/sim/swarm --jobs "$(nproc)" "$@"
+  exec build/release/swarm --jobs "$(nproc)" "$@"
 }
 
 #: soak [--hours H] [--minutes M] | the simulation with fresh seeds for so long, on all cores
@@ -21,7 +21,7 @@ cmd_soak() {
     *) echo "usage: ./dev soak [--hours H | --minutes M]" >&2 && return 2 ;;
   esac
   build_swarm
-  exec build/sim/swarm --jobs "$(nproc)" --seconds "$seconds"
+  exec build/release/swarm --jobs "$(nproc)" --seconds "$seconds"
 }
 
 #: mutants [NAME...] | prove that the simulation can fail: live seeds of deliberately broken gateways until each is caught

@@ -48,29 +48,38 @@ prepare() {
   return 1
 }
 
-# Sums what GoogleTest programs say. One that ends without saying it, or not at all, has failed.
+# unit_test PROGRAM: its report says how it ended, if it does not say it itself.
+unit_test() {
+  local report
+  report=build/log/reports/$(basename "$1").json
+  echo "--- $1"
+  timeout -k 10 "${HUSHGATE_UNIT_SECONDS:-300}" "$1" --gtest_output="json:$report" ||
+    echo "{\"ended\": $?}" > "$report.ended"
+}
+
+# Runs them, one per core at a time, and sums what they say. One that ends without saying it, or not at all, has failed.
 unit_tests() {
-  local program report ran=0
+  local program pids=() outputs=()
   local reports=build/log/reports
   rm -rf "$reports" && mkdir -p "$reports"
   for program in "$@"; do
     [[ -x "$program" ]] || continue
-    report=$reports/$(basename "$program").json
-    echo "--- $program"
-    timeout -k 10 "${HUSHGATE_UNIT_SECONDS:-300}" "$program" \
-      --gtest_output="json:$report" ||
-      echo "{\"ended\": $?}" > "$report.ended"
-    ran=$((ran + 1))
+    ((${#pids[@]} < $(nproc))) || wait "${pids[-$(nproc)]}"
+    outputs+=("$reports/$(basename "$program").out")
+    unit_test "$program" > "${outputs[-1]}" 2>&1 &
+    pids+=($!)
   done
-  ((ran)) || { echo "no test program among: $*" && return 1; }
+  ((${#pids[@]})) || { echo "no test program among: $*" && return 1; }
+  wait "${pids[@]}"
+  cat "${outputs[@]}"
   python3 scripts/gtest_counts "$reports"
 }
 
 test_units() { prepare asan && part "unit tests (asan, ubsan)" unit_tests build/asan/*_test; }
 
-# Where workers meet: the loops, the shared state of the gateway, and the whole program.
+# Where threads meet: the loops, tickets' keys, the resolver, the workers, the log, and the whole program.
 test_threads() {
-  local names=(base io stats tls upstream proxy admin app)
+  local names=(io tls upstream app base)
   local tests=("${names[@]/%/_test}")
   local ready=yes
   prepare tsan hushgate "${tests[@]}" || ready=no
@@ -91,24 +100,24 @@ lives() {
 
 same_in_every_build() {
   local preset
-  for preset in sim asan; do
+  for preset in release asan; do
     "build/$preset/swarm" --from 1 --seeds 200 --hashes > "build/log/hashes-$preset" || return 1
   done
-  diff <(grep -v '/s)' build/log/hashes-sim) <(grep -v '/s)' build/log/hashes-asan)
+  diff <(grep -v '/s)' build/log/hashes-release) <(grep -v '/s)' build/log/hashes-asan)
 }
 
 # A fixed set of seeds, the same everywhere; the same lives in an optimized and in a sanitizer's build; then fresh
 # ones for a while: more of them is what ./dev soak is for.
 simulated_lives() {
   local passed=0 failed=0
-  lives "fixed seeds" build/sim/swarm --jobs "$(nproc)" --from 1 --seeds 5000
+  lives "fixed seeds" build/release/swarm --jobs "$(nproc)" --from 1 --seeds 5000
   [[ -x build/asan/swarm ]] && lives "the same in every build" same_in_every_build
-  lives "fresh seeds" build/sim/swarm --jobs "$(nproc)" --seconds "${HUSHGATE_SIM_SECONDS:-20}"
+  lives "fresh seeds" build/release/swarm --jobs "$(nproc)" --seconds "${HUSHGATE_SIM_SECONDS:-20}"
   echo "$passed passed, $failed failed"
   ((failed == 0))
 }
 
-test_lives() { prepare sim swarm && part "simulated lives" simulated_lives; }
+test_lives() { prepare release swarm && part "simulated lives" simulated_lives; }
 
 # end_to_end PRESET [ARGUMENTS]
 end_to_end() {
@@ -148,7 +157,7 @@ cmd_test() {
   if [[ $quick == yes ]]; then
     test_units || true
   else
-    # End to end on both backends: io_uring where `auto` takes it.
+    # End to end on both backends: io_uring, which `auto` takes where it can, and epoll with sanitizers.
     prepare release && begin release end_to_end release
     test_units || true
     [[ -z ${begun[release]:-} ]] || part "end to end (release)" finish release

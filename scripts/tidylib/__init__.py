@@ -1,6 +1,6 @@
 """The checks of scripts/tidy: each is a function from a Tree to a list of Findings."""
 
-from . import floors, lengths, pairs, patterns, tools
+from . import floors, lengths, pairs, patterns, standard, tools
 from .tree import Finding, Tree
 
 CHECKS = {
@@ -10,6 +10,7 @@ CHECKS = {
     "columns": lengths.check_columns,
     **{rule.name: patterns.check_rule(rule) for rule in patterns.RULES},
     "pragma once": patterns.check_pragma_once,
+    "standard includes": standard.check,
     "headers alone": tools.check_headers,
     "format": tools.check_format,
     "tests beside": pairs.check,

@@ -7,6 +7,7 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+from .standard import COMMON
 from .tree import Finding
 
 COMPILER = "clang++-19"
@@ -14,9 +15,12 @@ FORMATTER = "clang-format-19"
 
 
 def check_headers(tree):
-    """Compiles every header alone. What compiled once is remembered under build/ by the hash of all it includes."""
+    """Compiles every header alone. What compiled once is remembered under build/ by the hash of all it includes.
+
+    What most of them want of the standard library is parsed once for all; standard.check asks for its includes.
+    """
     headers = [file for file in tree.code if file.suffix == ".h"]
-    flags = _flags(tree)
+    flags = [*_flags(tree), *_parsed_library(tree)]
     memory = tree.root / "build" / "tidy-headers.json"
     try:
         known = set(json.loads(memory.read_text(encoding="utf-8")))
@@ -36,33 +40,28 @@ def _flags(tree):
     cmake = (tree.root / "CMakeLists.txt").read_text(encoding="utf-8")
     match = re.search(r"add_compile_definitions\(([^)]*)\)", cmake)
     definitions = [f"-D{name}" for name in (match.group(1).split() if match else [])]
-    return ["-std=c++23", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{tree.root / 'src'}", f"-I{tree.root}",
+    return ["-std=c++23", "-Wall", "-Wextra", "-Werror", f"-I{tree.root / 'src'}", f"-I{tree.root}",
             *definitions]
 
 
+def _parsed_library(tree):
+    parsed = tree.root / "build" / "tidy-std.pch"
+    parsed.parent.mkdir(exist_ok=True)
+    source = "".join(f"#include <{header}>\n" for header in COMMON)
+    subprocess.run([COMPILER, *_flags(tree), "-x", "c++-header", "-", "-o", parsed], input=source, text=True, check=True)
+    return ["-include-pch", str(parsed)]
+
+
 def _key(tree, file, flags):
-    digest = hashlib.sha256(" ".join(flags[:-1]).encode())
-    for path in sorted(_reachable(tree, file)):
+    digest = hashlib.sha256(" ".join(flags).encode())
+    for path in sorted(tree.reachable(file)):
         digest.update(path.encode() + b"\0" + tree.by_path[path].text.encode() + b"\0")
     return digest.hexdigest()
 
 
-def _reachable(tree, file):
-    seen, queue = set(), [file.path]
-    while queue:
-        path = queue.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        for _, name in tree.by_path[path].includes:
-            near = os.path.normpath(os.path.join(os.path.dirname(path), name))
-            queue += [p for p in (f"src/{name}", name, near) if p in tree.by_path]
-    return seen
-
-
 def _compile(tree, file, flags):
     source = f'#include "{file.full}"\n'
-    done = subprocess.run([COMPILER, *flags, "-x", "c++", "-"], input=source, capture_output=True, text=True,
+    done = subprocess.run([COMPILER, *flags, "-fsyntax-only", "-x", "c++", "-"], input=source, capture_output=True, text=True,
                           check=False)
     if done.returncode == 0:
         return []

@@ -1,5 +1,6 @@
 """The files of the project as the checks see them."""
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -90,6 +91,19 @@ class Tree:
             return sorted(set(filter(None, out.split("\0"))))
         return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*")
                       if path.is_file() and path.relative_to(self.root).parts[0] != "build")
+
+    def reachable(self, file):
+        """The paths of what it includes of the project, and that includes in turn; its own too."""
+        seen, queue = set(), [file.path]
+        while queue:
+            path = queue.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            for _, name in self.by_path[path].includes:
+                near = os.path.normpath(os.path.join(os.path.dirname(path), name))
+                queue += [p for p in (f"src/{name}", name, near) if p in self.by_path]
+        return seen
 
     @property
     def code(self):

@@ -1,6 +1,7 @@
 // What the tests of this folder share.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <span>

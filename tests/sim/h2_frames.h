@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <nghttp2/nghttp2.h>
+#include <algorithm>
 
 #include <cstdint>
 #include <memory>
