@@ -80,7 +80,7 @@ class Probe final : public io::Runnable, public h2::ClientLink::Handler {
   void choose();
   void step_handshake();
   void ask();
-  void begin_http2();
+  bool begin_http2();
   void hang_up(int os_error);
   void step_asking();
   void send();
@@ -234,19 +234,22 @@ void Probe::step_handshake() {
   ask();
 }
 
-void Probe::begin_http2() {
+// False: it has hung up.
+bool Probe::begin_http2() {
   link_ = std::make_unique<h2::ClientLink>(
       loop_, *this, std::move(stream_),
       h2::LinkSettings{.stream_window_bytes = limits_.max_buffered_bytes,
                        .max_head_bytes = limits_.max_header_bytes});
+  if (!link_->can_open()) return false;
   stream_ = link_->open();
   stream_->set_owner(this);
+  return true;
 }
 
 void Probe::ask() {
   enter(State::asking, wait_);
   if (upstream_.protocol == config::Protocol::h2c) probed_.http2 = true;
-  if (probed_.http2) begin_http2();
+  if (probed_.http2 && !begin_http2()) return hang_up(0);
   unsent_ = request_of(upstream_);
   step_asking();
 }

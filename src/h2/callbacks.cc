@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/spare_room.h"
+#include "h2/session_memory.h"
 
 namespace hushgate::h2 {
 namespace {
@@ -71,8 +72,8 @@ void begin(nghttp2_session* session, std::span<const nghttp2_settings_entry> set
 nghttp2_session* Callbacks::make_server(Link& link) {
   const Options option = make_options();
   nghttp2_session* session = nullptr;
-  HG_ASSERT(nghttp2_session_server_new2(&session, make_callbacks().get(), &link, option.get()) ==
-            0);
+  HG_ASSERT(nghttp2_session_server_new3(&session, make_callbacks().get(), &link, option.get(),
+                                        session_memory()) == 0);
   const LinkSettings& ours = link.settings();
   const std::array<nghttp2_settings_entry, 5> settings{{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, ours.max_streams},
@@ -88,8 +89,8 @@ nghttp2_session* Callbacks::make_server(Link& link) {
 nghttp2_session* Callbacks::make_client(Link& link) {
   const Options option = make_options();
   nghttp2_session* session = nullptr;
-  HG_ASSERT(nghttp2_session_client_new2(&session, make_callbacks().get(), &link, option.get()) ==
-            0);
+  HG_ASSERT(nghttp2_session_client_new3(&session, make_callbacks().get(), &link, option.get(),
+                                        session_memory()) == 0);
   const LinkSettings& ours = link.settings();
   const std::array<nghttp2_settings_entry, 3> settings{{
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
@@ -100,8 +101,14 @@ nghttp2_session* Callbacks::make_client(Link& link) {
   return session;
 }
 
+// A stream's frames often follow each other.
 Leg* Callbacks::leg_of(Link& link, std::int32_t stream) {
-  return static_cast<Leg*>(nghttp2_session_get_stream_user_data(link.session_, stream));
+  if (link.recent_leg_ == nullptr || link.recent_stream_ != stream) {
+    link.recent_stream_ = stream;
+    link.recent_leg_ =
+        static_cast<Leg*>(nghttp2_session_get_stream_user_data(link.session_, stream));
+  }
+  return link.recent_leg_;
 }
 
 // --- sending
@@ -135,16 +142,17 @@ ssize_t Callbacks::read_data(nghttp2_session* session, std::int32_t, std::uint8_
   return static_cast<ssize_t>(offer.bytes);
 }
 
+// Always takes the whole frame: one that nghttp2 kept would be asked for again when its leg may be
+// gone. So one more than fits may wait for the wire.
 int Callbacks::send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* head,
                          std::size_t size, nghttp2_data_source* source, void* user) {
   Link& link = link_of(user);
-  if (link.waiting() >= kWireBytes) return NGHTTP2_ERR_WOULDBLOCK;
   take_room(link.out_);
   link.out_.append(text_of(head, kFrameHeadBytes));
   static_cast<Leg*>(source->ptr)->move(size, link.out_);
   link.written_ += kFrameHeadBytes + size;
   link.floods_.note_data_sent(1);
-  return 0;
+  return link.waiting() >= kWireBytes ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 int Callbacks::on_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
@@ -159,7 +167,11 @@ int Callbacks::on_sent(nghttp2_session* session, const nghttp2_frame* frame, voi
   if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_CANCEL &&
       frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
       frame->rst_stream.error_code != NGHTTP2_INTERNAL_ERROR) {
-    link.note_flood(Flood::made_resets);
+    if (link.counted_resets_ > 0) {
+      --link.counted_resets_;
+    } else {
+      link.note_flood(Flood::made_resets);
+    }
   }
   Leg* const leg = frame->hd.stream_id == 0 ? nullptr : leg_of(link, frame->hd.stream_id);
   if (leg != nullptr) leg->sent(link.written_, (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
@@ -176,10 +188,8 @@ int Callbacks::on_not_sent(nghttp2_session*, const nghttp2_frame* frame, int, vo
 
 int Callbacks::on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
   Link& link = link_of(user);
-  if (head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION) {
-    link.within_head_ = true;
-    if (head->length == 0) link.note_flood(Flood::empty_frames);
-  }
+  const bool of_block = head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION;
+  if (of_block && head->length == 0) link.note_flood(Flood::empty_frames);
   return 0;
 }
 
@@ -189,6 +199,7 @@ int Callbacks::on_begin_headers(nghttp2_session* session, const nghttp2_frame* f
   link.excess_bytes_ = 0;
   if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
   link.floods_.note_stream();
+  link.highest_stream_ = frame->hd.stream_id;
   if (Leg* const leg = link.begin_leg(frame->hd.stream_id)) {
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, leg);
   }
@@ -208,16 +219,13 @@ int Callbacks::on_header(nghttp2_session*, const nghttp2_frame*, const std::uint
 }
 
 // A malformed message, not a field to be left out (RFC 9113 section 8.2.1).
-int Callbacks::on_invalid_header(nghttp2_session* session, const nghttp2_frame* frame,
-                                 const std::uint8_t*, std::size_t, const std::uint8_t*, std::size_t,
-                                 std::uint8_t, void*) {
-  nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
-                            NGHTTP2_PROTOCOL_ERROR);
+int Callbacks::on_invalid_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t*,
+                                 std::size_t, const std::uint8_t*, std::size_t, std::uint8_t,
+                                 void*) {
   return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 void Callbacks::on_headers(Link& link, const nghttp2_frame& frame) {
-  link.within_head_ = false;
   Leg* const leg = leg_of(link, frame.hd.stream_id);
   if (leg == nullptr) return;
   const bool ends = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
@@ -287,7 +295,9 @@ int Callbacks::on_data(nghttp2_session* session, std::uint8_t, std::int32_t stre
 int Callbacks::on_stream_close(nghttp2_session*, std::int32_t stream, std::uint32_t code,
                                void* user) {
   Link& link = link_of(user);
-  if (Leg* const leg = leg_of(link, stream)) leg->stream_closed(code);
+  Leg* const leg = leg_of(link, stream);
+  link.recent_leg_ = nullptr;  // it is of no stream now
+  if (leg != nullptr) leg->stream_closed(code);
   link.stream_left();
   return 0;
 }
@@ -298,9 +308,12 @@ int Callbacks::on_error(nghttp2_session*, int, const char* text, std::size_t siz
   return 0;
 }
 
-int Callbacks::on_invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+// The reset of its stream is queued, and counted now: it is sent when the peer reads.
+int Callbacks::on_invalid_frame(nghttp2_session*, const nghttp2_frame*, int, void* user) {
   Link& link = link_of(user);
-  if (frame->hd.type == NGHTTP2_HEADERS) link.within_head_ = false;
+  link.has_reset_ = true;
+  ++link.counted_resets_;
+  link.note_flood(Flood::made_resets);
   return 0;
 }
 

@@ -45,8 +45,8 @@ class Floods {
 
   // The peer has opened a stream, or may answer to one of ours.
   void note_stream();
-  // A response of ours has begun, or has come from the peer: its stream did work before it ended.
-  // At most once per stream. Excuses a reset of either kind.
+  // A response of ours has begun, or a request of ours: whatever ends its stream now has cost the
+  // peer something too. At most once per stream. Excuses a reset of either kind.
   void note_served();
   // So many DATA frames have been sent to the peer.
   void note_data_sent(std::uint32_t frames);

@@ -8,6 +8,7 @@ FrameHead parse(Bytes bytes) {
   const std::uint32_t stream = (at(5) << 24U) | (at(6) << 16U) | (at(7) << 8U) | at(8);
   return {.length = (at(0) << 16U) | (at(1) << 8U) | at(2),
           .type = static_cast<std::uint8_t>(at(3)),
+          .flags = static_cast<std::uint8_t>(at(4)),
           .stream = static_cast<std::int32_t>(stream & 0x7FFF'FFFFU)};
 }
 

@@ -17,6 +17,7 @@ inline constexpr std::size_t kPrefaceBytes = 24;  // of a client, before its fir
 struct FrameHead {
   std::uint32_t length = 0;
   std::uint8_t type = 0;
+  std::uint8_t flags = 0;
   std::int32_t stream = 0;
 };
 
@@ -35,6 +36,7 @@ class FrameCursor {
   };
   // Of `in`, which is not empty.
   Slice next(Bytes in);
+  bool in_frame() const { return payload_left_ > 0; }  // its head was given, more of it is to come
 
  private:
   Slice gather(Bytes in);

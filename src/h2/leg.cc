@@ -86,13 +86,11 @@ std::string Leg::failure_text() const {
 
 void Leg::close(io::CloseHow how) {
   owner_ = nullptr;
-  const bool sends_on =
-      how == io::CloseHow::fin && writing_ == Writing::complete && !failed() && id_ != kNoStream;
-  if (sends_on) {  // what was accepted is still delivered
-    handed_ = false;
-    finish_alarm_ = std::make_unique<io::Alarm>(static_cast<io::Runnable&>(*this));
-    loop_.set_alarm(*finish_alarm_, loop_.now() + kLegFinishTime);
-    return;
+  if (how == io::CloseHow::fin && !failed() && id_ != kNoStream) {
+    // What was accepted is still delivered; a whole response's END_STREAM may be a frame of its
+    // own.
+    if (writing_ == Writing::complete) return live_on(kLegFinishTime);
+    if (writing_ == Writing::ended && has_read_all()) return live_on(kLegEndTime);
   }
   const bool whole = how == io::CloseHow::fin && writing_ == Writing::ended;
   if (role_ == Role::asks) {
@@ -103,6 +101,18 @@ void Leg::close(io::CloseHow how) {
     cut();
   }
   end();
+}
+
+void Leg::live_on(Ms most) {
+  handed_ = false;
+  finish_alarm_ = std::make_unique<io::Alarm>(static_cast<io::Runnable&>(*this));
+  loop_.set_alarm(*finish_alarm_, loop_.now() + most);
+}
+
+// But for END_STREAM.
+bool Leg::has_read_all() const {
+  return role_ == Role::asks && reading_ == Reading::body && in_body_ == Body::length &&
+         in_left_ == 0;
 }
 
 std::optional<std::string> Leg::take_back() {
@@ -122,7 +132,11 @@ void Leg::give_back(std::uint32_t) noexcept {
   if (gone_) const std::unique_ptr<Leg> ended(this);
 }
 
-void Leg::run() { close(io::CloseHow::reset); }
+// kLegFinishTime is over.
+void Leg::run() {
+  reset_stream(NGHTTP2_CANCEL);
+  end();
+}
 
 // Its stream is gone, or is being reset by us. nghttp2 reports the end of a stream that we reset
 // to nobody.

@@ -12,7 +12,7 @@
 // - write() accepts everything while fewer than kLegBytes wait, and nothing otherwise.
 // - unacknowledged() is what waits for windows and the wire, and an upper bound of what is on it.
 // - After close(fin) it lives on without an owner until what was accepted is sent, at most for
-//   kFinishTime. close(reset), and close(fin) in the middle of a message, resets the stream.
+//   kLegFinishTime. close(reset), and close(fin) in the middle of a message, resets the stream.
 // - An orderly end, TLS and keep-alive are the wire's.
 #pragma once
 
@@ -44,6 +44,7 @@ struct LegTag {};
 inline constexpr std::size_t kLegBytes = 16'384;
 inline constexpr std::size_t kMaxSpareLegs = 512;
 inline constexpr Ms kLegFinishTime{30'000};
+inline constexpr Ms kLegEndTime{1'000};  // of an END_STREAM behind a whole body
 
 class Leg final : public io::Stream,
                   private io::Runnable,  // its finish alarm
@@ -126,13 +127,15 @@ class Leg final : public io::Stream,
   Result<void> use(const MessageReader::Step& step);
   Result<void> begin_request();
   Result<void> begin_response();
-  Result<void> submit_head(const Block& block, bool ends);
+  Result<void> submit_head(const FieldViews& block, bool ends);
+  void live_on(Ms most);
+  bool has_read_all() const;
   void hold(Bytes bytes);
   void drop_held();
   void resume();
   std::size_t waiting() const { return out_.size() - out_begin_; }
 
-  void run() override;  // kLegFinishTime is over
+  void run() override;  // nobody's leg has lived on long enough
   void break_off(std::uint32_t code, int os_error);
   void reset_stream(std::uint32_t code);
   void cut();
@@ -168,6 +171,8 @@ class Leg final : public io::Stream,
   std::uint32_t code_ = 0;  // of the RST_STREAM that failed it
   http::Method method_ = http::Method::other;
   std::string in_;             // the inner form, not taken yet
+  std::uint64_t in_left_ = 0;  // Body::length: DATA that is still to come
+  int interims_ = 0;           // responses of that kind that have come
   std::size_t in_credit_ = 0;  // bytes of DATA among it: the stream's window gets them back
   std::string out_;            // payload that waits for DATA frames
   std::size_t out_begin_ = 0;

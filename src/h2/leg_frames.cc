@@ -7,17 +7,22 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/limits.h"
 #include "base/spare_room.h"
 #include "h2/callbacks.h"
 #include "h2/leg.h"
+#include "h2/message_fields.h"
 #include "h2/websocket.h"
 #include "http/chunked.h"
 
 namespace hushgate::h2 {
 namespace {
 
-// Room for the fields of a head on their way to nghttp2, which copies them.
-std::span<const nghttp2_nv> fields_of(const Block& block) {
+// Room for the fields of a head on their way to nghttp2, which copies them. Those that were not
+// sent before are kept out of HPACK's table; nghttp2 has but "never indexed" for that, which asks
+// intermediaries for the same. Pseudo-fields are nearly all in the static table.
+template <typename Fields>
+std::span<const nghttp2_nv> fields_of(const Fields& block, RepeatFilter& sent_before) {
   static thread_local std::vector<nghttp2_nv> fields;
   const auto bytes = [](std::string_view text) {
     return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
@@ -25,8 +30,11 @@ std::span<const nghttp2_nv> fields_of(const Block& block) {
   fields.clear();
   for (std::size_t i = 0; i < block.size(); ++i) {
     const Block::Field field = block[i];
-    fields.push_back({bytes(field.name), bytes(field.value), field.name.size(), field.value.size(),
-                      NGHTTP2_NV_FLAG_NONE});
+    const bool may_repeat =
+        is_pseudo(field.name) || sent_before.seen_before(field.name, field.value);
+    const std::uint8_t indexing = may_repeat ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX;
+    fields.push_back(
+        {bytes(field.name), bytes(field.value), field.name.size(), field.value.size(), indexing});
   }
   return fields;
 }
@@ -66,8 +74,13 @@ void Leg::receive_response(const Block& block, h2::Stream stream) {
   const Result<Inner> inner = response_text(
       block, {.method = method_, .protocol = protocol_, .accept = accept_}, stream, in_);
   if (!inner) return break_off(NGHTTP2_PROTOCOL_ERROR, EPROTO);
-  if (inner->is_interim) return come_to_life();
+  if (inner->is_interim) {
+    // More than whoever takes them will bear; until then they would wait here.
+    if (++interims_ > kMaxInterimResponses) break_off(NGHTTP2_ENHANCE_YOUR_CALM, EPROTO);
+    return come_to_life();
+  }
   in_body_ = inner->body;
+  in_left_ = inner->length;
   tunnel_ = in_body_ == Body::tunnel;
   if (tunnel_) reader_.become_tunnel();
   // Whatever was asked for, it was not agreed to, and its bytes would be nobody's.
@@ -80,6 +93,7 @@ void Leg::receive_response(const Block& block, h2::Stream stream) {
 void Leg::receive_data(Bytes data) {
   if (failed() || gone_ || reading_ != Reading::body) return link_->consumed(id_, data.size());
   if (data.empty()) return;
+  in_left_ -= std::min<std::uint64_t>(in_left_, data.size());
   take_room(in_);
   in_credit_ += data.size();
   if (in_body_ == Body::chunked) {
@@ -159,6 +173,7 @@ Result<void> Leg::use(const MessageReader::Step& step) {
     case MessageReader::Event::request: return begin_request();
     case MessageReader::Event::response: return begin_response();
     case MessageReader::Event::data:
+      if (out_begin_ >= kLegBytes) out_.erase(0, std::exchange(out_begin_, 0));
       take_room(out_);
       out_.append(as_text(step.data));
       return {};
@@ -176,13 +191,13 @@ Result<void> Leg::use(const MessageReader::Step& step) {
 
 Result<void> Leg::begin_request() {
   const http::RequestHead& head = reader_.request();
-  begun_writing_ = true;
   method_ = head.method;
   const bool extended = asks_extended_connect(head);
   is_connect_ = extended || head.method == http::Method::connect;
-  Block& block = link_->sending_;
+  FieldViews& block = link_->sending_;
   block.clear();
   if (!request_block(head, encrypted() ? "https" : "http", block)) {
+    unprocessed_ = true;
     break_off(NGHTTP2_INTERNAL_ERROR, EMSGSIZE);
     return std::unexpected(Error{ErrorKind::connection_terminated, EMSGSIZE});
   }
@@ -191,6 +206,7 @@ Result<void> Leg::begin_request() {
     accept_ = websocket_accept(head);
   }
   if (is_connect_) reader_.become_tunnel();
+  link_->floods_.note_stream();
   link_->floods_.note_served();  // an upstream may refuse or reset whatever it is asked
   return submit_head(block, !is_connect_ && reader_.bodyless());
 }
@@ -203,7 +219,7 @@ Result<void> Leg::begin_response() {
     return std::unexpected(Error{ErrorKind::connection_terminated, ECONNRESET});
   }
   if (!head.interim() && !std::exchange(final_submitted_, true)) link_->floods_.note_served();
-  Block& block = link_->sending_;
+  FieldViews& block = link_->sending_;
   block.clear();
   if (!response_block(head, block)) {
     break_off(NGHTTP2_INTERNAL_ERROR, EMSGSIZE);
@@ -216,15 +232,18 @@ Result<void> Leg::begin_response() {
   return submitted;
 }
 
-Result<void> Leg::submit_head(const Block& block, bool ends) {
-  const std::span<const nghttp2_nv> fields = fields_of(block);
+Result<void> Leg::submit_head(const FieldViews& block, bool ends) {
+  const std::span<const nghttp2_nv> fields = fields_of(block, link_->sent_before_);
   nghttp2_data_provider provider{{.ptr = this}, Callbacks::read_data};
   nghttp2_data_provider* const body = ends ? nullptr : &provider;
   nghttp2_session* const session = link_->session_;
   int result = 0;
   if (role_ == Role::asks) {
     result = nghttp2_submit_request(session, nullptr, fields.data(), fields.size(), body, this);
-    if (result > 0) id_ = result;
+    if (result > 0) {
+      link_->highest_stream_ = id_ = result;
+      begun_writing_ = true;
+    }
   } else if (final_submitted_) {
     result = nghttp2_submit_response(session, id_, fields.data(), fields.size(), body);
   } else {
@@ -232,8 +251,7 @@ Result<void> Leg::submit_head(const Block& block, bool ends) {
                                     fields.size(), nullptr);
   }
   if (result < 0) {
-    if (role_ == Role::asks)
-      unprocessed_ = true;  // no id is left, or it is draining: nothing was sent
+    if (role_ == Role::asks) unprocessed_ = true;  // no id is left: nothing was sent
     fail(ECONNRESET, NGHTTP2_REFUSED_STREAM);
     return std::unexpected(Error{ErrorKind::connection_terminated, ECONNRESET});
   }
@@ -277,7 +295,7 @@ void Leg::move(std::size_t size, std::string& to) {
 }
 
 void Leg::submit_trailers(nghttp2_session* session) {
-  const std::span<const nghttp2_nv> fields = fields_of(*trailers_);
+  const std::span<const nghttp2_nv> fields = fields_of(*trailers_, link_->sent_before_);
   static_cast<void>(nghttp2_submit_trailer(session, id_, fields.data(), fields.size()));
 }
 
@@ -285,7 +303,10 @@ void Leg::sent(std::uint64_t position, bool ends) {
   wire_mark_ = position;
   if (!ends) return;
   writing_ = Writing::ended;
-  settle();
+  if (handed_ || role_ == Role::asks || reading_ == Reading::ended) return settle();
+  // Nobody takes what still comes of the request.
+  reset_stream(NGHTTP2_NO_ERROR);
+  end();
 }
 
 // --- what may have to be sent again

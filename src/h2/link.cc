@@ -31,7 +31,7 @@ Link::~Link() {
 // --- the turn
 
 void Link::run() {
-  if (state_ == State::ended) return;
+  if (state_ == State::ended) return changed();
   read_wire();
   if (!over()) write_wire();
   changed();  // may be the end of this object
@@ -68,13 +68,17 @@ void Link::feed(Bytes bytes) {
   ssize_t taken = 0;
   while (!bytes.empty() && taken >= 0) {
     const FrameCursor::Slice slice = cursor_.next(bytes);
-    if (slice.begins) judge(slice.head);
+    if (slice.begins) {
+      judge(slice.head);
+      follow_block(slice.head);
+    }
     bytes = bytes.subspan(slice.consumed);
     if (slice.bytes.empty()) continue;
     taken = nghttp2_session_mem_recv(
         session_, reinterpret_cast<const std::uint8_t*>(slice.bytes.data()), slice.bytes.size());
   }
   feeding_ = false;
+  within_head_ = block_goes_on_ || (in_block_frame_ && cursor_.in_frame());
   if (taken < 0) return break_off(static_cast<int>(taken));
   if (end_asked_) static_cast<void>(nghttp2_session_terminate_session(session_, *end_asked_));
 }
@@ -87,12 +91,15 @@ void Link::judge(const FrameHead& head) {
   if (is_priority || head.type > NGHTTP2_CONTINUATION) note_flood(Flood::priorities);
   if (is_priority && head.stream == 0) ask_end(NGHTTP2_PROTOCOL_ERROR, "PRIORITY on stream 0");
   if (head.type != NGHTTP2_DATA && head.type != NGHTTP2_HEADERS) return;
-  if (head.stream > highest_stream_) {
-    if (head.type == NGHTTP2_HEADERS) highest_stream_ = head.stream;
-    return;
-  }
-  if (has_reset_ || nghttp2_session_find_stream(session_, head.stream) != nullptr) return;
+  if (head.stream > highest_stream_) return;
+  if (has_reset_ || Callbacks::leg_of(*this, head.stream) != nullptr) return;
+  if (nghttp2_session_find_stream(session_, head.stream) != nullptr) return;
   ask_end(NGHTTP2_STREAM_CLOSED, "a frame on a stream that is closed");
+}
+
+void Link::follow_block(const FrameHead& head) {
+  in_block_frame_ = head.type == NGHTTP2_HEADERS || head.type == NGHTTP2_CONTINUATION;
+  if (in_block_frame_) block_goes_on_ = (head.flags & NGHTTP2_FLAG_END_HEADERS) == 0;
 }
 
 // Frames are made while there is room for them: what a peer makes us answer waits in nghttp2, where
@@ -104,6 +111,7 @@ void Link::write_wire() {
     const std::uint64_t before = written_;
     const int result = nghttp2_session_send(session_);
     if (result != 0) return break_off(result);
+    if (end_asked_) static_cast<void>(nghttp2_session_terminate_session(session_, *end_asked_));
     if (written_ == before) break;  // every window is shut
   }
   const bool is_over =
@@ -125,6 +133,8 @@ bool Link::flush() {
   if (out_begin_ == out_.size()) {
     out_begin_ = 0;
     give_room(out_);
+  } else if (out_begin_ >= kWireBytes) {
+    out_.erase(0, std::exchange(out_begin_, 0));
   }
   return true;
 }
@@ -186,6 +196,7 @@ void Link::lose(int os_error, std::string_view why) {
   state_ = State::ended;
   wire_.reset();
   lose_legs(os_error);
+  loop_.ready(*this);  // changed() tells, wherever this was noticed
 }
 
 void Link::lose_legs(int os_error) {
@@ -199,6 +210,7 @@ void Link::lose_legs(int os_error) {
 void Link::forget(Leg& leg) {
   static_cast<ListNode<LegTag>&>(leg).unlink();
   --leg_count_;
+  if (recent_leg_ == &leg) recent_leg_ = nullptr;
   leg_gone(leg);
   if (leg.id_ != Leg::kNoStream) {
     static_cast<void>(nghttp2_session_set_stream_user_data(session_, leg.id_, nullptr));

@@ -17,9 +17,11 @@
 #include "base/clock.h"
 #include "base/intrusive_list.h"
 #include "h2/block.h"
+#include "h2/field_views.h"
 #include "h2/floods.h"
 #include "h2/frame_cursor.h"
 #include "h2/leg.h"
+#include "h2/repeat_filter.h"
 #include "io/loop.h"
 #include "io/runnable.h"
 #include "io/stream.h"
@@ -73,7 +75,7 @@ class Link : public io::Runnable {
   // Bytes that wait for the wire; its acknowledged ones so far: what a send window is measured by.
   std::size_t waiting() const { return out_.size() - out_begin_; }
   std::int64_t acknowledged();
-  // A header block has begun and not ended (HEADERS without END_HEADERS, or a part of a frame).
+  // A header block has begun and not ended: END_HEADERS, or a part of a frame, is missing.
   bool within_head() const { return within_head_; }
 
   // What has come is read in this turn, whether it has woken anybody or not.
@@ -120,6 +122,7 @@ class Link : public io::Runnable {
   void forget(Leg& leg);  // its stream is closed or its owner gone
   void note_flood(Flood kind);
   void judge(const FrameHead& head);
+  void follow_block(const FrameHead& head);
   void ask_end(std::uint32_t code, std::string_view why);
 
  protected:
@@ -136,13 +139,19 @@ class Link : public io::Runnable {
 
  private:
   FrameCursor cursor_;
-  Block block_;                      // of the header block that is being received
-  Block sending_;                    // scratch of a leg that makes a head
-  std::int32_t highest_stream_ = 0;  // that the peer has opened
-  bool has_reset_ = false;           // a stream, by us
-  bool settings_fed_ = false;        // with what was read last
-  std::size_t excess_bytes_ = 0;     // of the header block, beyond what block_ holds
+  Block block_;                       // of the header block that is being received
+  FieldViews sending_;                // scratch of a leg that makes a head
+  RepeatFilter sent_before_;          // of the fields of heads
+  std::int32_t highest_stream_ = 0;   // that was opened, by the clients' side
+  std::int32_t recent_stream_ = 0;    // of recent_leg_
+  Leg* recent_leg_ = nullptr;         // that was looked for last; may be null
+  bool has_reset_ = false;            // a stream, by us
+  std::uint32_t counted_resets_ = 0;  // made ones that were counted and not sent yet
+  bool settings_fed_ = false;         // with what was read last
+  std::size_t excess_bytes_ = 0;      // of the header block, beyond what block_ holds
   bool within_head_ = false;
+  bool block_goes_on_ = false;              // no END_HEADERS yet
+  bool in_block_frame_ = false;             // the frame that came last is of a header block
   std::optional<std::uint32_t> end_asked_;  // while frames are read: the connection is to be ended
   bool feeding_ = false;
   std::string out_;

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "h2/block.h"
+#include "h2/field_views.h"
 #include "http/head.h"
 
 namespace hushgate::h2 {
@@ -64,17 +65,18 @@ Result<Inner> response_text(const Block& block, const Asked& asked, Stream strea
 Result<void> trailer_text(const Block& block, std::string& out);
 
 // The other way: appends to `out`. Connection-specific fields, Host and Transfer-Encoding are left
-// out; Content-Length stays. `te: trailers` stays. Names are lowered. False: more than the block
-// may hold.
+// out; Content-Length stays. `te: trailers` stays. False: more than `out` may hold. Views are into
+// what `head` looks at.
 
 // `head` as http::write_request_head writes it: not in absolute-form. CONNECT has only :method and
 // :authority.
-bool request_block(const http::RequestHead& head, std::string_view scheme, Block& out);
+bool request_block(const http::RequestHead& head, std::string_view scheme, FieldViews& out);
 // An Upgrade that request_block() turns into an extended CONNECT, without Sec-WebSocket-Key: of a
 // GET without a body. From any other request the Upgrade is left out, and it is an ordinary one.
 bool asks_extended_connect(const http::RequestHead& head);
 // A 101 becomes 200 without Sec-WebSocket-Accept.
-bool response_block(const http::ResponseHead& head, Block& out);
+bool response_block(const http::ResponseHead& head, FieldViews& out);
+// Copies; names are lowered.
 bool trailer_block(const http::FieldList& fields, Block& out);
 
 }  // namespace hushgate::h2

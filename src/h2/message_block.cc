@@ -1,6 +1,4 @@
 // Heads and trailers of the inner form become header blocks.
-#include <array>
-
 #include "base/assert.h"
 #include "h2/message.h"
 #include "http/digest.h"
@@ -30,7 +28,7 @@ std::string_view upgrade_protocol(const http::FieldList& fields) {
   return {};
 }
 
-void add_target(const http::RequestHead& head, std::string_view scheme, Block& out) {
+void add_target(const http::RequestHead& head, std::string_view scheme, FieldViews& out) {
   const bool extended = asks_extended_connect(head);
   out.add(":method", extended ? "CONNECT" : head.method_text);
   if (extended) out.add(":protocol", upgrade_protocol(head.fields));
@@ -60,28 +58,24 @@ bool asks_extended_connect(const http::RequestHead& head) {
          head.framing.coding == http::Coding::absent && head.framing.content_length == 0;
 }
 
-bool request_block(const http::RequestHead& head, std::string_view scheme, Block& out) {
+bool request_block(const http::RequestHead& head, std::string_view scheme, FieldViews& out) {
   HG_ASSERT(head.form != http::TargetForm::absolute);
   add_target(head, scheme, out);
   const bool tunnel = head.method == http::Method::connect || asks_extended_connect(head);
   for (const http::Field& field : head.fields) {
-    if (is_kept(field, head, tunnel)) out.add_lowered(field.name, field.value);
+    if (is_kept(field, head, tunnel)) out.add(field.name, field.value);
   }
   if (head.te_trailers) out.add("te", "trailers");
   return !out.overflowed();
 }
 
-bool response_block(const http::ResponseHead& head, Block& out) {
+bool response_block(const http::ResponseHead& head, FieldViews& out) {
   const bool upgraded = head.status == 101;
-  const unsigned status = upgraded ? 200 : head.status;
-  const std::array<char, 3> digits{static_cast<char>('0' + status / 100),
-                                   static_cast<char>('0' + status / 10 % 10),
-                                   static_cast<char>('0' + status % 10)};
-  out.add(":status", {digits.data(), digits.size()});
+  out.add(":status", upgraded ? "200" : head.status_text);
   for (const http::Field& field : head.fields) {
     if (kConnectionSpecific.contains(field.id) || field.named_by_connection) continue;
     if (upgraded && http::equals_lower(field.name, "sec-websocket-accept")) continue;
-    out.add_lowered(field.name, field.value);
+    out.add(field.name, field.value);
   }
   return !out.overflowed();
 }

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/spare_room.h"
 #include "h2/message.h"
-#include "http/parser.h"
+#include "http/own_head.h"
 
 namespace hushgate::h2 {
 
@@ -61,54 +61,63 @@ MessageReader::Step MessageReader::read(Bytes in) {
   return {Event::none, in.size()};
 }
 
-// Nearly always the whole head is in `in`, and is looked at where it lies.
+// Nearly always the whole head is in `in`, and is looked at where it lies. Else the scanner waits
+// for its end: it does not begin again with every piece.
 MessageReader::Step MessageReader::read_head(Bytes in) {
   if (keeps_head_) forget_head();
+  if (kept_.empty()) {
+    const Result<std::size_t> size = use_head(as_text(in));
+    if (!size) return break_off(in);
+    if (*size > 0) return {event_of_head(), *size};
+    if (in.empty()) return {};
+    take_room(kept_);
+  }
   const std::size_t before = kept_.size();
-  if (before > 0) kept_.append(as_text(in));
-  const std::string_view text = before > 0 ? std::string_view(kept_) : as_text(in);
-  const http::Scan scan = scanner_.scan(text);
+  kept_.append(as_text(in));
+  const http::Scan scan = scanner_.scan(kept_);
   if (scan.event == http::ScanEvent::refused) return break_off(in);
-  if (scan.event == http::ScanEvent::need_more) {
-    if (before == 0 && !in.empty()) {
-      take_room(kept_);
-      kept_.assign(text);
-    }
-    return {Event::none, in.size()};
-  }
+  if (scan.event == http::ScanEvent::need_more) return {Event::none, in.size()};
   scanner_.reset();
-  keeps_head_ = before > 0;
-  if (!(role_ == http::ScanRole::request ? use_request(scan.head(text))
-                                         : use_response(scan.head(text)))) {
-    return break_off(in);
-  }
-  const Event event = role_ == http::ScanRole::request ? Event::request : Event::response;
-  return {event, scan.length - before};
+  keeps_head_ = true;
+  const Result<std::size_t> size = use_head(scan.head(kept_));
+  if (!size) return break_off(in);
+  return {event_of_head(), scan.length - before};
 }
 
-bool MessageReader::use_request(std::string_view text) {
+MessageReader::Event MessageReader::event_of_head() const {
+  return role_ == http::ScanRole::request ? Event::request : Event::response;
+}
+
+// 0: its end is missing.
+Result<std::size_t> MessageReader::use_head(std::string_view text) {
+  return role_ == http::ScanRole::request ? use_request(text) : use_response(text);
+}
+
+Result<std::size_t> MessageReader::use_request(std::string_view text) {
   http::RequestHead& head = shared_request();
-  if (!http::parse_request_head(text, head)) return false;
+  const Result<std::size_t> size = http::read_own_request_head(text, head);
+  if (!size || *size == 0) return size;
   const Result<http::Framing> framing = http::request_framing(head);
-  if (!framing) return false;
+  if (!framing) return std::unexpected(framing.error());
   begin_body(*framing);
   if (head.method == http::Method::connect || asks_extended_connect(head)) state_ = State::asked;
-  return true;
+  return size;
 }
 
-bool MessageReader::use_response(std::string_view text) {
+Result<std::size_t> MessageReader::use_response(std::string_view text) {
   http::ResponseHead& head = shared_response();
-  if (!http::parse_response_head(text, head)) return false;
-  if (head.interim()) return true;
+  const Result<std::size_t> size = http::read_own_response_head(text, head);
+  if (!size || *size == 0 || head.interim()) return size;
   const Result<http::Framing> framing = http::response_framing(asked_, head);
+  if (!framing) return std::unexpected(framing.error());
   // Nothing in HTTP/2 ends with its connection.
-  if (!framing || framing->kind == http::FramingKind::until_eof) return false;
+  if (framing->kind == http::FramingKind::until_eof) return fail(ErrorKind::http_protocol_error);
   if (framing->kind == http::FramingKind::tunnel) {
     state_ = State::tunnel;
   } else {
     begin_body(*framing);
   }
-  return true;
+  return size;
 }
 
 void MessageReader::begin_body(http::Framing framing) {

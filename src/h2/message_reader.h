@@ -62,8 +62,10 @@ class MessageReader {
 
  private:
   Step read_head(Bytes in);
-  bool use_request(std::string_view text);
-  bool use_response(std::string_view text);
+  Event event_of_head() const;
+  Result<std::size_t> use_head(std::string_view text);
+  Result<std::size_t> use_request(std::string_view text);
+  Result<std::size_t> use_response(std::string_view text);
   void begin_body(http::Framing framing);
   Step read_body(Bytes in);
   Step break_off(Bytes in);

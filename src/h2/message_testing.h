@@ -21,7 +21,9 @@ inline Block block_of(const Fields& fields, std::size_t max_bytes = 65'536) {
   return block;
 }
 
-inline Fields fields_of(const Block& block) {
+// Of a Block or FieldViews.
+template <typename Block>
+Fields fields_of(const Block& block) {
   Fields fields;
   for (std::size_t i = 0; i < block.size(); ++i) {
     fields.emplace_back(block[i].name, block[i].value);

@@ -1,16 +1,45 @@
 #include "http/fields.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace hushgate::http {
 
 namespace {
 
+constexpr std::uint64_t kSmall = 0x2020'2020'2020'2020;
+
+template <typename Word>
+bool same_word(const char* name, const char* lower) {
+  Word a, b;
+  std::memcpy(&a, name, sizeof(a));
+  std::memcpy(&b, lower, sizeof(b));
+  return (a | static_cast<Word>(kSmall)) == b;
+}
+
+// Of equally long texts. Setting that bit makes capitals small and leaves what else a token may
+// hold of these names as it is: only letters, digits and '-' come out as one of theirs.
+bool same_name(std::string_view name, std::string_view lower) {
+  const std::size_t size = lower.size();
+  const char* a = name.data();
+  const char* b = lower.data();
+  if (size < 4) return equals_lower(name, lower);
+  if (size < 8) {
+    return same_word<std::uint32_t>(a, b) && same_word<std::uint32_t>(a + size - 4, b + size - 4);
+  }
+  for (std::size_t at = 0; at + 8 < size; at += 8) {
+    if (!same_word<std::uint64_t>(a + at, b + at)) return false;
+  }
+  return same_word<std::uint64_t>(a + size - 8, b + size - 8);
+}
+
 FieldId if_equal(std::string_view name, std::string_view lower, FieldId id) {
-  return equals_lower(name, lower) ? id : FieldId::other;
+  return same_name(name, lower) ? id : FieldId::other;
 }
 
 FieldId either(std::string_view name, std::string_view lower_a, FieldId a, std::string_view lower_b,
                FieldId b) {
-  if (equals_lower(name, lower_a)) return a;
+  if (same_name(name, lower_a)) return a;
   return if_equal(name, lower_b, b);
 }
 

@@ -42,7 +42,7 @@ enum class FieldId : std::uint8_t {
   proxy_authorization,
 };
 
-// Without case; any bytes may be handed in.
+// Without case. `name`: a token.
 FieldId classify_field(std::string_view name);
 
 struct Field {

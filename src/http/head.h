@@ -80,7 +80,8 @@ struct RequestHead {
 };
 
 struct ResponseHead {
-  std::uint16_t status = 0;  // 100 to 599
+  std::uint16_t status = 0;      // 100 to 599
+  std::string_view status_text;  // the same, three digits
   Version version = Version::http11;
   std::string_view reason;  // may be empty
   FieldList fields;

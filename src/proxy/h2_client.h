@@ -64,7 +64,7 @@ class H2Client final : public h2::ServerLink::Handler,
   io::Deadline deadline_;
   // When each began; none: it is not so now.
   std::optional<Time> idle_since_;     // no stream is open
-  std::optional<Time> head_since_;     // a header block, or the preface, is not complete
+  std::optional<Time> head_since_;     // a header block is not complete
   std::optional<Time> closing_since_;  // all is said, the client's FIN is awaited
   bool sending_ = false;               // frames wait for the client; `window_` bounds it
   SendWindow window_;

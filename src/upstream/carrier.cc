@@ -115,7 +115,10 @@ void Carrier::link_changed(h2::ClientLink& link) {
         reset();
       }
       break;
-    case State::serving: mind_idle(); break;
+    case State::serving:
+      was_ready_ |= link.settings_seen();
+      mind_idle();
+      break;
     case State::leaving:
       if (!deadline_.running() && !deadline_.expired()) note_leaving();
       break;

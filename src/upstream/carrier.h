@@ -52,8 +52,11 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
 
   State state() const { return state_; }
   bool ended() const { return link_.state() == h2::Link::State::ended; }
-  // It is over before it has said anything of HTTP/2 or carried anything.
-  bool stillborn() const { return link_.over() && !link_.settings_seen() && streams_ == 0; }
+  // It takes no streams any more, and never was seen to take one: nobody should wait for another of
+  // its kind.
+  bool stillborn() const {
+    return link_.state() != h2::Link::State::open && streams_ == 0 && !was_ready_;
+  }
   const SocketAddress& peer() const { return peer_; }
   std::uint64_t birth() const { return birth_; }
   std::size_t legs() const { return link_.legs(); }
@@ -95,6 +98,7 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
   SocketAddress peer_;
   State state_ = State::serving;
   unsigned pings_in_a_row_ = 0;
+  bool was_ready_ = false;     // its peer's limit was known while it took streams
   std::uint32_t streams_ = 0;  // that it was given in all
 };
 

@@ -210,6 +210,7 @@ void Dialer::connected(io::StreamPtr stream) {
   if (stream->peer().ip() != nullptr) endpoint_->name().prefer(stream->peer().ip()->ip);
   if (speaks_http2_ && purpose_ != Purpose::link) {
     connection_ = endpoint_->shared()->adopt(std::move(stream));
+    if (!connection_) return fail({ErrorKind::connection_failed, ECONNRESET});
   } else {
     winner_ = std::move(stream);
   }

@@ -238,7 +238,8 @@ void Shared::dialed_http2(io::StreamPtr wire) {
 
 ConnectionPtr Shared::adopt(io::StreamPtr wire) {
   use_http2();
-  return add(std::move(wire)).open();
+  Carrier& carrier = add(std::move(wire));
+  return carrier.has_room(1) ? carrier.open() : nullptr;
 }
 
 // The first has it, the others dial: only one could use it.

@@ -91,7 +91,7 @@ class Shared final : public Carrier::Owner {
   void stop_waiting(LegWait& wait);
 
   // Somebody has dialed for itself and HTTP/2 was chosen: the connection is shared from now on, and
-  // its first leg is the caller's.
+  // its first leg is the caller's. Null if it has ended already.
   ConnectionPtr adopt(io::StreamPtr wire);
 
   // Ends connections without a stream, at most so many; returns how many.

@@ -237,8 +237,8 @@ async def a_handshake_that_stands_still_ends_with_the_idle_timeout(t):
             wire.send(bytes([byte]))
             await asyncio.sleep(0.1)
 
-    silent, slow = await t.client(gateway), await t.client(gateway)
     since = now()
+    silent, slow = await t.client(gateway), await t.client(gateway)
     t.later(drip(slow))
     kept = await t.tls_client(gateway, client_context(trusted))  # shakes hands, and asks nothing
     check(await kept.handshake() is None, "no handshake")

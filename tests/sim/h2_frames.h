@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <nghttp2/nghttp2.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
