@@ -8,10 +8,7 @@ package_version() { echo "${HUSHGATE_RELEASE:-$(packaging/version)}"; }
 build_for_packages() {
   local version=$1 static_openssl=$2 static=$PWD/build/package/static
   mkdir -p "$static"
-  local library
-  for library in liburing.a libnghttp2.a; do
-    ln -sf "$(clang++-19 -print-file-name=$library)" "$static/$library"
-  done
+  ln -sf "$(clang++-19 -print-file-name=liburing.a)" "$static/liburing.a"
   logged configure-package cmake --preset release -B build/package \
     "-DOPENSSL_USE_STATIC_LIBS=$static_openssl" -UOPENSSL_*_LIBRARY -ULIB_EAY_* -USSL_EAY_* \
     "-DHUSHGATE_RELEASE=$version" "-DCMAKE_PROJECT_hushgate_INCLUDE=$PWD/packaging/version.cmake" \
