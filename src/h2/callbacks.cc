@@ -219,9 +219,10 @@ int Callbacks::on_header(nghttp2_session*, const nghttp2_frame*, const std::uint
 }
 
 // A malformed message, not a field to be left out (RFC 9113 section 8.2.1).
-int Callbacks::on_invalid_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t*,
+int Callbacks::on_invalid_header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t*,
                                  std::size_t, const std::uint8_t*, std::size_t, std::uint8_t,
-                                 void*) {
+                                 void* user) {
+  blame(link_of(user), frame->hd.stream_id);
   return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
@@ -308,13 +309,18 @@ int Callbacks::on_error(nghttp2_session*, int, const char* text, std::size_t siz
   return 0;
 }
 
-// The reset of its stream is queued, and counted now: it is sent when the peer reads.
-int Callbacks::on_invalid_frame(nghttp2_session*, const nghttp2_frame*, int, void* user) {
-  Link& link = link_of(user);
+int Callbacks::on_invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+  blame(link_of(user), frame->hd.stream_id);
+  return 0;
+}
+
+// The reset of this stream is queued, and counted now: it is sent when the peer reads.
+void Callbacks::blame(Link& link, std::int32_t stream) {
+  Leg* const leg = stream == 0 ? nullptr : leg_of(link, stream);
+  if (leg != nullptr) leg->peer_at_fault_ = true;
   link.has_reset_ = true;
   ++link.counted_resets_;
   link.note_flood(Flood::made_resets);
-  return 0;
 }
 
 }  // namespace hushgate::h2

@@ -48,6 +48,7 @@ struct Callbacks {
 
  private:
   static void on_headers(Link& link, const nghttp2_frame& frame);
+  static void blame(Link& link, std::int32_t stream);
   static void count(Link& link, const nghttp2_frame& frame);
 };
 

@@ -2,13 +2,11 @@
 // Whoever owns it knows nothing of frames: take() gives the peer's message, write() takes ours.
 //
 // Differs from a socket where a stream does:
-// - A FIN is seen only where it means something: in a tunnel, when the peer has ended its
-// direction;
-//   else behind our own message's end, once all of it is with the wire. There is nothing to wait
-//   for.
-// - RST_STREAM, and the loss of the connection, is `failed`: ECONNRESET. What was received before
-// can
-//   be taken first. RST_STREAM(NO_ERROR) behind a whole response only stops our direction (EPIPE).
+// - A FIN is seen only where it means something: in a tunnel, once the peer has ended its part;
+//   else behind our own message's end, once all of it is with the wire.
+// - RST_STREAM, and the loss of the connection, is `failed`: ECONNRESET; a response that is none:
+//   EBADMSG. What was received before can be taken first. RST_STREAM(NO_ERROR) behind a whole
+//   response only stops our direction (EPIPE).
 // - write() accepts everything while fewer than kLegBytes wait, and nothing otherwise.
 // - unacknowledged() is what waits for windows and the wire, and an upper bound of what is on it.
 // - After close(fin) it lives on without an owner until what was accepted is sent, at most for
@@ -167,8 +165,9 @@ class Leg final : public io::Stream,
   bool final_submitted_ = false;  // role answers: it was a final one
   bool ended_with_head_ = false;  // END_STREAM goes out on it
   bool unprocessed_ = false;
-  bool holds_ = true;       // `held_` is all that was written behind the request's head
-  std::uint32_t code_ = 0;  // of the RST_STREAM that failed it
+  bool peer_at_fault_ = false;  // its stream is being reset for what the peer sent
+  bool holds_ = true;           // `held_` is all that was written behind the request's head
+  std::uint32_t code_ = 0;      // of the RST_STREAM that failed it
   http::Method method_ = http::Method::other;
   std::string in_;             // the inner form, not taken yet
   std::uint64_t in_left_ = 0;  // Body::length: DATA that is still to come

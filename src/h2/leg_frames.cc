@@ -73,10 +73,10 @@ void Leg::receive_response(const Block& block, h2::Stream stream) {
   drop_held();
   const Result<Inner> inner = response_text(
       block, {.method = method_, .protocol = protocol_, .accept = accept_}, stream, in_);
-  if (!inner) return break_off(NGHTTP2_PROTOCOL_ERROR, EPROTO);
+  if (!inner) return break_off(NGHTTP2_PROTOCOL_ERROR, EBADMSG);
   if (inner->is_interim) {
     // More than whoever takes them will bear; until then they would wait here.
-    if (++interims_ > kMaxInterimResponses) break_off(NGHTTP2_ENHANCE_YOUR_CALM, EPROTO);
+    if (++interims_ > kMaxInterimResponses) break_off(NGHTTP2_ENHANCE_YOUR_CALM, EBADMSG);
     return come_to_life();
   }
   in_body_ = inner->body;
@@ -120,7 +120,7 @@ void Leg::receive_trailers(const Block& block) {
   take_room(in_);
   // Behind a body of known length, which has no place for them, they are dropped (RFC 9110 6.5.1).
   if (in_body_ == Body::chunked && !trailer_text(block, in_)) {
-    return break_off(NGHTTP2_PROTOCOL_ERROR, role_ == Role::asks ? EPROTO : ECONNRESET);
+    return break_off(NGHTTP2_PROTOCOL_ERROR, role_ == Role::asks ? EBADMSG : ECONNRESET);
   }
   come_to_life();
   settle();
@@ -137,7 +137,7 @@ void Leg::stream_closed(std::uint32_t code) {
     return wake();
   }
   unprocessed_ = role_ == Role::asks && code == NGHTTP2_REFUSED_STREAM && !begun_;
-  fail(ECONNRESET, code);
+  fail(peer_at_fault_ && role_ == Role::asks ? EBADMSG : ECONNRESET, code);
 }
 
 void Leg::never_sent() {

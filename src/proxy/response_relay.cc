@@ -97,7 +97,12 @@ bool Exchange::use_response_head(std::string_view text) {
   // Nobody can tell where a request that is still arriving ends and the tunnel's bytes begin.
   const bool too_early =
       framing && framing->kind == FramingKind::tunnel && session_->state().in != phase::In::done;
-  if (!framing || !asked || too_early) {
+  // To an HTTP/2 client every 2xx agrees to its CONNECT (RFC 8441 section 5). This one has ignored
+  // it.
+  const bool would_agree = framing && framing->kind != FramingKind::tunnel &&
+                           response_.status / 100 == 2 && head.wants_upgrade &&
+                           record.client_http == "2";
+  if (!framing || !asked || too_early || would_agree) {
     response_broken(ErrorKind::http_protocol_error);
     return false;
   }
@@ -213,6 +218,7 @@ void Exchange::upstream_ended(io::Take::Kind how, int os_error) {
   const bool unprocessed =
       connection_->unprocessed() && phase::applicable(session_->state(), Event::unprocessed);
   if (unprocessed) return attempt_refused(os_error);
+  if (os_error == EBADMSG) return response_broken(ErrorKind::http_protocol_error);
   if (os_error == EPROTO) tell_tls_failure();
   attempt_lost({ErrorKind::connection_terminated, os_error});
 }

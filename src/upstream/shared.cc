@@ -65,7 +65,8 @@ void Shared::wait(LegWait& wait, LegWait::Want want) {
   HG_ASSERT(mode_ != Mode::http1 && wait.state_ != LegWait::State::waiting);
   wait.state_ = LegWait::State::waiting;
   wait.want_ = want;
-  wait.births_ = births_;
+  // Of those that came in this turn none can be the one that has failed it.
+  wait.births_ = endpoint_.services().loop.now() == birth_turn_ ? births_before_turn_ : births_;
   wait.connection_.reset();
   if (try_settle(wait)) return;
   put_in_line(wait);
@@ -274,6 +275,10 @@ void Shared::dial_failed(Error error, const SocketAddress& address) {
 }
 
 Carrier& Shared::add(io::StreamPtr wire) {
+  if (const Time now = endpoint_.services().loop.now(); now != birth_turn_) {
+    birth_turn_ = now;
+    births_before_turn_ = births_;
+  }
   return *carriers_.emplace_back(
       std::make_unique<Carrier>(*this, endpoint_, std::move(wire), settings_, ++births_));
 }

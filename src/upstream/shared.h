@@ -62,7 +62,7 @@ class LegWait : public ListNode<LegWaitTag> {
   io::Runnable& target_;
   State state_ = State::idle;
   Want want_ = Want::any;
-  std::uint64_t births_ = 0;  // connections that there had been when it came
+  std::uint64_t births_ = 0;  // connections that there had been when it came, before that turn
   ConnectionPtr connection_;
   Error error_;
   SocketAddress failed_address_;
@@ -135,8 +135,10 @@ class Shared final : public Carrier::Owner {
   Endpoint& endpoint_;
   Mode mode_;
   h2::LinkSettings settings_;
-  Limits limits_;                                   // of connecting
-  std::uint64_t births_ = 0;                        // connections that there have been
+  Limits limits_;             // of connecting
+  std::uint64_t births_ = 0;  // connections that there have been
+  Time birth_turn_{};         // in which the last of them came
+  std::uint64_t births_before_turn_ = 0;
   std::optional<std::size_t> expected_;             // streams that a peer has been seen to allow
   std::vector<std::unique_ptr<Carrier>> carriers_;  // oldest first
   std::vector<std::unique_ptr<Dial>> dials_;

@@ -33,6 +33,23 @@ async def requests_that_come_before_there_is_a_connection_share_it_too(t):
 
 
 @case
+async def requests_that_are_lost_together_share_the_next_connection(t):
+    async def answer(server, stream):
+        await server.done(stream)
+        if server is not upstream.servers[0]:
+            await server.respond(stream)
+        elif len(server.arrived) == 40:
+            server.wire.reset()
+
+    upstream = await t.listening(H2Upstream(answer))
+    client = await connect(t, await behind(t, upstream))
+    for stream in [client.begin(path=f"/{n}") for n in range(40)]:
+        await client.done(stream)
+        check(stream.status == 200, f"{stream}")
+    check(len(upstream.servers) <= 4, f"{len(upstream.servers)} connections")
+
+
+@case
 async def beyond_the_upstreams_limit_of_streams_there_are_more_connections(t):
     upstream = await t.listening(H2Upstream(settings=((f.MAX_CONCURRENT_STREAMS, 2),)))
     client = await connect(t, await behind(t, upstream))

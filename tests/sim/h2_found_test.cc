@@ -229,6 +229,51 @@ TEST(H2Found, AWholeResponseIsNotCancelledWhileItsEndIsOnTheWay) {
   EXPECT_EQ(world.find("/y").second->reset, Code::cancel);
 }
 
+// A malformed response is not the loss of a connection, and no reason to send a request again.
+TEST(H2Found, AMalformedResponseIsToldAsSuchAndItsRequestIsSentOnce) {
+  const Fields malformed[] = {{{":status", "200"}, {"connection", "close"}},
+                              {{":status", "2x0"}},
+                              {{"no-status", "1"}},
+                              {{":status", "200"}, {"content-length", "x"}},
+                              {{":status", "200"}, {":status", "201"}}};
+  for (const Fields& fields : malformed) {
+    SCOPED_TRACE(fields.back().first + ": " + fields.back().second);
+    H2World world;
+    world.on_upstream = [&](H2Peer& peer) {
+      peer.on_message = [&](H2Peer& it, H2Stream& stream) {
+        it.headers(stream.id, fields, Last::yes);
+      };
+    };
+    H2Peer& client = world.connect();
+    H2Stream& stream = client.ask(get("/x"));
+    world.run_for(seconds(1));
+    EXPECT_EQ(stream.status(), 502);
+    EXPECT_NE(stream.body.find("http_protocol_error"), std::string::npos) << stream.body;
+    ASSERT_EQ(world.upstream.count(), 1U);
+    EXPECT_EQ(world.up(0).count(), 1U);
+    EXPECT_TRUE(client.goaways().empty());
+  }
+}
+
+// An upstream that ignores an Upgrade with 200 has agreed to nothing; in HTTP/2 it would have.
+TEST(H2Found, AnIgnoredUpgradeIsNotTakenForAnAgreedConnect) {
+  H2World world({}, {.upstreams = Speaks::http1});
+  H2Peer& client = world.connect();
+  H2Stream& chat = client.ask({{":method", "CONNECT"},
+                               {":protocol", "websocket"},
+                               {":scheme", "http"},
+                               {":path", "/chat"},
+                               {":authority", "a.test"},
+                               {"sec-websocket-version", "13"}},
+                              Last::no);
+  world.settle();
+  ASSERT_EQ(world.upstream.count(), 1U);
+  world.upstream.parties[0]->send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>");
+  world.run_for(seconds(1));
+  EXPECT_EQ(chat.status(), 502);
+  EXPECT_EQ(chat.body.find("<html>"), std::string::npos);
+}
+
 // A head that no HEADERS of ours may hold left its place among the connection's streams taken.
 TEST(H2Found, AHeadThatIsTooLargeToSendCostsNoPlace) {
   H2World world([](config::Config& config) { config.limits.max_header_bytes = 4'000'000; },

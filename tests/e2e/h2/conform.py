@@ -75,6 +75,8 @@ async def _still_serves(client):
     after = await client.ask(number=number, seconds=TIME)
     if client.refused(after) and client.goaways[-1][1] == f.NO_ERROR:
         return ""  # it was told to go away
+    if client.wire.end and not after.status and _error(client) is None:
+        return ""  # the end was on its way: the client had said GOAWAY
     return "" if after.status == 200 else f", then {_error(client) or after.status or after.error or 'nothing'}"
 
 
