@@ -79,7 +79,7 @@ test_units() { prepare asan && part "unit tests (asan, ubsan)" unit_tests build/
 
 # Where threads meet: the loops, tickets' keys, the resolver, the workers, the log, and the whole program.
 test_threads() {
-  local names=(io tls upstream app base)
+  local names=(io threads base)
   local tests=("${names[@]/%/_test}")
   local ready=yes
   prepare tsan hushgate "${tests[@]}" || ready=no

@@ -30,6 +30,7 @@ class ClientLink final : public Link {
   bool can_open() const;
   // A new leg, Role::asks. Needs can_open().
   io::StreamPtr open();
+  std::uint32_t open_streams() const { return open_streams_; }  // and legs that will open one
   static Leg& leg(io::Stream& stream) { return static_cast<Leg&>(stream); }
 
   // Asks whether the peer is there. ponged_at() is later than the call once it has answered.

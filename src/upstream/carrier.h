@@ -60,6 +60,7 @@ class Carrier final : public io::Runnable, private h2::ClientLink::Handler {
   const SocketAddress& peer() const { return peer_; }
   std::uint64_t birth() const { return birth_; }
   std::size_t legs() const { return link_.legs(); }
+  std::size_t open_streams() const { return link_.open_streams(); }  // what its peer counts
   bool idle() const { return state_ == State::serving && legs() == 0; }
   Time last_heard() const { return link_.last_heard(); }
   // Heard of a moment ago; and where it carries nothing, nothing has come that was not looked at.

@@ -154,7 +154,7 @@ bool Shared::may_come(const Carrier& carrier) const {
 }
 
 bool Shared::allows_nothing(const Carrier& carrier) {
-  return carrier.legs() == 0 && !carrier.has_room(kStreamsExpected);
+  return carrier.open_streams() == 0 && !carrier.has_room(kStreamsExpected);
 }
 
 bool Shared::refused_by_all() const {
@@ -298,11 +298,11 @@ void Shared::carrier_changed(Carrier& carrier) {
 void Shared::learn(const Carrier& carrier) {
   if (!carrier.settings_seen() || carrier.state() != Carrier::State::serving) return;
   if (allows_nothing(carrier)) return;
-  const std::size_t legs = carrier.legs();
+  const std::size_t open = carrier.open_streams();
   if (!carrier.has_room(kStreamsExpected)) {
-    expected_ = std::min(legs, kStreamsExpected);
+    expected_ = std::min(open, kStreamsExpected);
   } else {
-    expected_ = std::min(kStreamsExpected, std::max(expected(), legs + 1));
+    expected_ = std::min(kStreamsExpected, std::max(expected(), open + 1));
   }
 }
 

@@ -46,8 +46,9 @@ SCRIPTS = {
 }
 SPEAK_TLS = ("smuggle.py", "h2smuggle.py")  # those that have --tls themselves
 QUICK_OVER_TLS = ("matrix.py", "resp.py", "h2smuggle.py")
-# A FIN means over TLS that the client is gone; a wrapper in between is who runs out of descriptors.
-NOT_WRAPPED = ("half-closed-large-download",)
+# A FIN means over TLS that the client is gone. The reset behind an upload that is not wanted, once lingering ends, may
+# overtake in the wrapper what the client has not read. And a wrapper in between is who runs out of descriptors.
+NOT_WRAPPED = ("half-closed-large-download", "early-413-while-uploading")
 NOT_WRAPPED_OPTION = " --emfile"
 MATRIX_TOTAL = re.compile(r"^(\d+) of (\d+) as promised$", re.MULTILINE)
 

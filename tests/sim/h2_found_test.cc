@@ -229,6 +229,27 @@ TEST(H2Found, AWholeResponseIsNotCancelledWhileItsEndIsOnTheWay) {
   EXPECT_EQ(world.find("/y").second->reset, Code::cancel);
 }
 
+// A stream that had ended, and whose exchange had not taken its end yet, was counted as one that
+// the upstream allows beside another: the next connections were given one too many, which was
+// refused.
+TEST(H2Found, AStreamThatHasEndedSaysNothingOfWhatItsUpstreamAllows) {
+  H2World world;
+  world.upstream_manner.max_streams = 1;
+  H2Peer& client = world.connect();
+  for (int i = 0; i < 3; ++i) {
+    post(client, "/" + std::to_string(i), "hello");
+    world.settle();
+    auto [up, asked] = world.find("/" + std::to_string(i));
+    ASSERT_NE(up, nullptr);
+    up->answer(*asked, 200, "ok");
+    world.settle();
+  }
+  for (int i = 0; i < 10; ++i) post(client, "/more" + std::to_string(i), "hello");
+  world.run_for(seconds(1));
+  for (H2Peer* const up : world.ups) EXPECT_LE(up->open_count(), 1U);
+  EXPECT_GE(world.ups.size(), 10U);
+}
+
 // A malformed response is not the loss of a connection, and no reason to send a request again.
 TEST(H2Found, AMalformedResponseIsToldAsSuchAndItsRequestIsSentOnce) {
   const Fields malformed[] = {{{":status", "200"}, {"connection", "close"}},
