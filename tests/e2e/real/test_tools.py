@@ -70,7 +70,7 @@ async def nc_that_half_closes_is_served(t):
     if code != 0 and b"invalid option" in out:
         code, out = await output_of(nc, "-q", "5", "127.0.0.1", str(gateway.port), given=request_bytes(target="/nc"))
     await thinking
-    check(out.endswith(b"served"), f"{code} {out}")
+    check(out.endswith(b"served"), f"{code} {out} {gateway.log[-3:]}")
 
 
 @case
